@@ -1,0 +1,58 @@
+# The front door. Every target first makes sure that the machine has what it needs.
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+# Passed on only when given, as in `make test STARLING_WERROR=ON`.
+CONFIGURE_FLAGS = $(if $(STARLING_WERROR),-D STARLING_WERROR=$(STARLING_WERROR))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-lint configure build demo test bench format lint install clean
+
+help:
+	@echo "make build                 the program build/starling, tests, benchmarks and examples"
+	@echo "make demo                  Starling's collectives against MPI and Gloo on this machine"
+	@echo "make test                  build, run all tests, report what was skipped"
+	@echo "make bench                 run all benchmarks"
+	@echo "make format                format the C++ sources in place"
+	@echo "make lint                  formatting, layers, clang-tidy"
+	@echo "make install PREFIX=...    install the program, the library and its CMake package"
+	@echo "make clean                 remove all build folders"
+
+setup:
+	@tools/setup
+
+setup-lint:
+	@tools/setup lint
+
+configure: setup
+	@cmake --preset release $(CONFIGURE_FLAGS)
+
+build: configure
+	@cmake --build --preset release --parallel $(JOBS)
+
+demo: build
+	build/starling bench collectives --ranks 2,4,8 --sizes 64k,1m,16m --against mpi,gloo
+
+# CTest counts a skipped test as a success; check_labels does not let a whole group of tests vanish like that.
+test: build
+	@ctest --preset release --parallel $(JOBS) --output-junit test_results.xml
+	@tools/check_labels build/test_results.xml
+
+bench: build
+	@set -e; for program in build/bench/*_bench; do echo "== $$program"; $$program; done
+	build/starling bench collectives
+
+format: setup-lint
+	@tools/format
+
+# clang-tidy reads the compile commands, hence the configuration.
+lint: setup-lint configure
+	@tools/format --check
+	@tools/check_layers
+	@tools/tidy
+
+install: build
+	@cmake --install build --prefix "$(PREFIX)"
+
+clean:
+	@rm -rf build build-debug build-clang build-asan build-tsan

@@ -1,0 +1,37 @@
+# The program `starling`, and beside it the peers it is compared with.
+
+file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
+if(cli_sources)
+  find_package(CLI11 REQUIRED)
+  find_package(fmt REQUIRED)
+  find_package(spdlog REQUIRED)
+  find_package(nlohmann_json REQUIRED)
+  add_executable(starling_cli ${cli_sources})
+  set_target_properties(starling_cli PROPERTIES
+    OUTPUT_NAME starling RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_link_libraries(starling_cli PRIVATE
+    starling::engine starling_options CLI11::CLI11 fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json)
+  install(TARGETS starling_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set(peers_dir ${CMAKE_INSTALL_LIBEXECDIR}/starling)
+file(GLOB peers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/peers/*)
+
+# Without the C++ bindings, which MPI 3 dropped.
+set(MPI_CXX_SKIP_MPICXX ON)
+find_package(MPI QUIET COMPONENTS CXX)
+set(mpi_peer ${PROJECT_SOURCE_DIR}/cli/peers/mpi_peer.cpp)
+if(MPI_CXX_FOUND AND mpi_peer IN_LIST peers)
+  add_executable(starling-mpi-peer ${mpi_peer})
+  set_target_properties(starling-mpi-peer PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_link_libraries(starling-mpi-peer PRIVATE starling::engine starling_options MPI::MPI_CXX)
+  install(TARGETS starling-mpi-peer RUNTIME DESTINATION ${peers_dir})
+elseif(NOT MPI_CXX_FOUND)
+  message(STATUS "MPI not found: starling-mpi-peer is not built")
+endif()
+
+set(gloo_peer ${PROJECT_SOURCE_DIR}/cli/peers/gloo_peer.py)
+if(gloo_peer IN_LIST peers)
+  configure_file(${gloo_peer} ${PROJECT_BINARY_DIR}/gloo_peer.py COPYONLY)
+  install(PROGRAMS ${gloo_peer} DESTINATION ${peers_dir})
+endif()

@@ -1,0 +1,28 @@
+# The engine: everything under starling/ but torch/. It needs threads and nothing else.
+
+find_package(Threads REQUIRED)
+
+file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/starling/*.cpp)
+list(FILTER engine_sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/starling/torch/")
+
+add_library(starling_engine STATIC ${engine_sources})
+add_library(starling::engine ALIAS starling_engine)
+set_target_properties(starling_engine PROPERTIES EXPORT_NAME engine POSITION_INDEPENDENT_CODE ON)
+target_compile_features(starling_engine PUBLIC cxx_std_20)
+target_include_directories(starling_engine PUBLIC
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(starling_engine PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:starling_options>)
+
+# One coroutine hands over to the next by a tail call. GCC makes it a real one only with this flag, which -O2
+# implies; in a debug build a long chain of awaits would overflow the stack. Public: tasks are templates too.
+target_compile_options(starling_engine PUBLIC $<$<CXX_COMPILER_ID:GNU>:-foptimize-sibling-calls>)
+
+# Compiled with AVX2 and called only where the processor has it; elsewhere these files guard themselves.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(avx2_sources ${engine_sources})
+  list(FILTER avx2_sources INCLUDE REGEX "_avx2\\.cpp$")
+  set_source_files_properties(${avx2_sources} PROPERTIES COMPILE_OPTIONS "-mavx2;-mf16c")
+endif()
+
+set_source_files_properties(${PROJECT_SOURCE_DIR}/starling/core/version.cpp PROPERTIES
+  COMPILE_DEFINITIONS STARLING_VERSION="${PROJECT_VERSION}")

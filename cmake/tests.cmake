@@ -1,0 +1,54 @@
+# One program per folder of tests/, labelled with the folder's name; tests/support is linked to all of them.
+
+include(GoogleTest)
+find_package(GTest REQUIRED)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
+if(support_sources)
+  add_library(test_support STATIC ${support_sources})
+  target_link_libraries(test_support PRIVATE starling_options PUBLIC starling::engine GTest::gtest GTest::gmock)
+else()
+  add_library(test_support INTERFACE)
+  target_link_libraries(test_support INTERFACE starling::engine GTest::gtest GTest::gmock)
+endif()
+
+file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS
+  RELATIVE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/*_test.cpp)
+list(TRANSFORM test_sources REPLACE "^([^/]+)/.*" "\\1" OUTPUT_VARIABLE test_folders)
+list(REMOVE_DUPLICATES test_folders)
+list(FILTER test_folders EXCLUDE REGEX "^support$|\\.cpp$")
+
+foreach(folder IN LISTS test_folders)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp)
+  add_executable(${folder}_test ${sources})
+  set_target_properties(${folder}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  # gtest_main comes last, so that a main in tests/support takes precedence.
+  target_link_libraries(${folder}_test PRIVATE starling_options test_support GTest::gtest_main)
+  if(folder STREQUAL "cli" AND TARGET starling_cli)
+    add_dependencies(cli_test starling_cli)
+    target_compile_definitions(cli_test PRIVATE STARLING_PROGRAM="${PROJECT_BINARY_DIR}/starling")
+  endif()
+  gtest_discover_tests(${folder}_test TEST_PREFIX ${folder}. DISCOVERY_MODE PRE_TEST
+    PROPERTIES LABELS ${folder} TIMEOUT 120)
+endforeach()
+
+# The checks of the tree itself, and of the checkers.
+add_test(NAME lint.layers COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/check_layers)
+add_test(NAME lint.layers_checker COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/check_layers_test.py)
+add_test(NAME lint.labels_checker COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/check_labels_test.py)
+add_test(NAME lint.sources_checker COMMAND ${CMAKE_COMMAND}
+  -D MODULES=${PROJECT_SOURCE_DIR}/cmake -D WORK=${PROJECT_BINARY_DIR}/check_sources_test
+  -P ${PROJECT_SOURCE_DIR}/tests/cmake/check_sources_test.cmake)
+set_tests_properties(lint.layers lint.layers_checker lint.labels_checker lint.sources_checker PROPERTIES
+  LABELS lint TIMEOUT 60)
+
+# A library with a sanitizer cannot be linked to a program without it.
+if(NOT STARLING_SANITIZE)
+  add_test(NAME install.consumer COMMAND ${CMAKE_COMMAND}
+    -D BUILD=${PROJECT_BINARY_DIR} -D CONSUMER=${PROJECT_SOURCE_DIR}/examples/consumer
+    -D WORK=${PROJECT_BINARY_DIR}/install_test -D GENERATOR=${CMAKE_GENERATOR}
+    -D CXX=${CMAKE_CXX_COMPILER} -D VERSION=${PROJECT_VERSION}
+    -P ${PROJECT_SOURCE_DIR}/tests/install/consumer_test.cmake)
+  set_tests_properties(install.consumer PROPERTIES LABELS install TIMEOUT 120)
+endif()

@@ -1,0 +1,45 @@
+"""tools/check_labels fails when all tests of an expected label were skipped or are missing."""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+TOOL = Path(__file__).resolve().parents[2] / "tools" / "check_labels"
+
+
+def check(**status_of):
+    """The tool's result for a tree with core and example tests, and one test of each given label."""
+    with tempfile.TemporaryDirectory() as root:
+        for name in ("tests/core/text_test.cpp", "examples/01_hello.cpp"):
+            Path(root, name).parent.mkdir(parents=True)
+            Path(root, name).touch()
+        cases = "".join(
+            f'<testcase name="{label}.a" status="{status}"><properties>'
+            f'<property name="cmake_labels" value="{label}"/></properties></testcase>'
+            for label, status in status_of.items()
+        )
+        results = Path(root, "results.xml")
+        results.write_text(f"<testsuite>{cases}</testsuite>")
+        return subprocess.run([sys.executable, TOOL, results, root], capture_output=True, text=True)
+
+
+class CheckLabels(unittest.TestCase):
+    def test_all_ran(self):
+        self.assertEqual(check(core="run", example="run", install="run", lint="run").returncode, 0)
+
+    def test_skipped(self):
+        result = check(core="notrun", example="run", install="run", lint="run")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("skipped: core.a", result.stdout)
+        self.assertIn("no test labelled 'core' ran", result.stderr)
+
+    def test_missing(self):
+        result = check(core="run", install="run", lint="run")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no test labelled 'example' ran", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

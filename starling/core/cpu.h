@@ -1,0 +1,29 @@
+// What the processor can do, as far as the vector kernels ask.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace starling {
+
+struct CpuFeatures {
+  bool avx2 = false;
+  bool f16c = false;
+};
+
+// Of this machine, whatever STARLING_SIMD says. Both the processor and the operating system must support it.
+const CpuFeatures& cpu_features();
+
+// "Intel(R) Xeon(R) Processor"; "unknown" where the system does not tell.
+std::string cpu_name();
+
+// Which kernels to use: the best ones, or those asked for.
+enum class SimdMode { kAuto, kBaseline, kAvx2 };
+
+// "auto", "baseline" or "avx2"; anything else is InvalidArgument.
+SimdMode parse_simd_mode(std::string_view text);
+
+// The environment variable STARLING_SIMD; kAuto if it is unset or empty.
+SimdMode simd_mode();
+
+}  // namespace starling

@@ -1,0 +1,49 @@
+#include "starling/core/dtype.h"
+
+#include <vector>
+
+#include "starling/core/error.h"
+
+namespace starling {
+namespace {
+
+struct Row {
+  DType type;
+  std::string_view name;
+  std::size_t size;
+  bool floating;
+};
+
+constexpr Row kRows[] = {
+    {DType::kFloat32, "float32", 4, true}, {DType::kFloat64, "float64", 8, true},
+    {DType::kInt32, "int32", 4, false},    {DType::kInt64, "int64", 8, false},
+    {DType::kFloat16, "float16", 2, true}, {DType::kBFloat16, "bfloat16", 2, true},
+};
+
+const Row& row_of(DType type) {
+  for (const Row& row : kRows) {
+    if (row.type == type) return row;
+  }
+  throw InvalidArgument(concat("no element type has the number ", static_cast<int>(type)));
+}
+
+}  // namespace
+
+std::size_t size_of(DType type) { return row_of(type).size; }
+
+std::string_view name_of(DType type) { return row_of(type).name; }
+
+bool is_floating(DType type) { return row_of(type).floating; }
+
+DType accumulator_of(DType type) { return size_of(type) == 2 ? DType::kFloat32 : type; }
+
+DType parse_dtype(std::string_view text) {
+  std::vector<std::string_view> names;
+  for (const Row& row : kRows) {
+    if (row.name == text) return row.type;
+    names.push_back(row.name);
+  }
+  throw InvalidArgument(concat("'", text, "' is not an element type (", join(names), ")"));
+}
+
+}  // namespace starling

@@ -1,0 +1,116 @@
+#include "starling/core/text.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "starling/core/error.h"
+
+namespace starling {
+namespace {
+
+using namespace std::chrono_literals;
+using Parts = std::vector<std::string>;
+
+template <class Call>
+std::string refusal(Call call) {
+  try {
+    call();
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Text, TrimsBothEnds) {
+  EXPECT_EQ(trim("  a b \t\n"), "a b");
+  EXPECT_EQ(trim("a"), "a");
+  EXPECT_EQ(trim(" \t "), "");
+  EXPECT_EQ(trim(""), "");
+}
+
+TEST(Text, SplitsAtEverySeparator) {
+  EXPECT_EQ(split("", ','), Parts{});
+  EXPECT_EQ(split("a", ','), Parts{"a"});
+  EXPECT_EQ(split("a,,b", ','), (Parts{"a", "", "b"}));
+  EXPECT_EQ(split(" a , b c ", ','), (Parts{"a", "b c"}));
+  EXPECT_EQ(split(",", ','), (Parts{"", ""}));
+  EXPECT_EQ(split("a,", ','), (Parts{"a", ""}));
+}
+
+TEST(Text, ReadsSizes) {
+  EXPECT_EQ(parse_size("0", "x"), 0u);
+  EXPECT_EQ(parse_size("0g", "x"), 0u);
+  EXPECT_EQ(parse_size("17", "x"), 17u);
+  EXPECT_EQ(parse_size("1k", "x"), 1024u);
+  EXPECT_EQ(parse_size("64K", "x"), 65536u);
+  EXPECT_EQ(parse_size("100m", "x"), 100u << 20);
+  EXPECT_EQ(parse_size("2g", "x"), std::size_t{2} << 30);
+  EXPECT_EQ(parse_size("18446744073709551615", "x"), std::numeric_limits<std::size_t>::max());
+  EXPECT_EQ(parse_size("17179869183g", "x"), std::size_t{17179869183} << 30);
+}
+
+TEST(Text, RefusesWhatIsNoSize) {
+  for (const char* text : {"", "k", "12x", "1.5m", "-1", "+1", " 1", "1 ", "1kk", "1kb", "0x10", "g1"}) {
+    EXPECT_EQ(refusal([&] { parse_size(text, "--sizes"); }),
+              concat("--sizes: '", text, "' is not a size (a whole number with an optional k, m or g)"));
+  }
+  for (const char* text : {"18446744073709551616", "17179869184g", "99999999999999999999999k"}) {
+    EXPECT_EQ(refusal([&] { parse_size(text, "--sizes"); }),
+              concat("--sizes: '", text, "' is too large for a size"));
+  }
+}
+
+TEST(Text, ReadsIntegersWithinTheRange) {
+  EXPECT_EQ(parse_integer("0", "x", 0, 9), 0);
+  EXPECT_EQ(parse_integer("9", "x", 0, 9), 9);
+  EXPECT_EQ(parse_integer("-9", "x", -9, 9), -9);
+  constexpr long long kLowest = std::numeric_limits<long long>::min();
+  EXPECT_EQ(parse_integer("-9223372036854775808", "x", kLowest, 0), kLowest);
+  for (const char* text : {"", "10", "-1", "1x", " 1", "1.0", "99999999999999999999"}) {
+    EXPECT_EQ(refusal([&] { parse_integer(text, "--ranks", 0, 9); }),
+              concat("--ranks: '", text, "' is not a whole number from 0 to 9"));
+  }
+}
+
+TEST(Text, WritesSizesThatReadBack) {
+  EXPECT_EQ(format_size(0), "0");
+  EXPECT_EQ(format_size(1), "1");
+  EXPECT_EQ(format_size(1024), "1k");
+  EXPECT_EQ(format_size(1536), "1536");
+  EXPECT_EQ(format_size(65536), "64k");
+  EXPECT_EQ(format_size(std::size_t{100} << 20), "100m");
+  EXPECT_EQ(format_size(std::size_t{3} << 30), "3g");
+  for (std::size_t size = 1; size != 0; size *= 2) {
+    for (const std::size_t near : {size - 1, size, size + 1, size + size / 2}) {
+      EXPECT_EQ(parse_size(format_size(near), "x"), near);
+    }
+  }
+}
+
+TEST(Text, WritesDurationsWithThreeDigits) {
+  EXPECT_EQ(format_duration(0ns), "0 s");
+  EXPECT_EQ(format_duration(7ns), "7 ns");
+  EXPECT_EQ(format_duration(999ns), "999 ns");
+  EXPECT_EQ(format_duration(1001ns), "1 us");
+  EXPECT_EQ(format_duration(1050ns), "1.05 us");
+  EXPECT_EQ(format_duration(230us), "230 us");
+  EXPECT_EQ(format_duration(230400ns), "230 us");
+  EXPECT_EQ(format_duration(999500ns), "1 ms");
+  EXPECT_EQ(format_duration(12345us), "12.3 ms");
+  EXPECT_EQ(format_duration(1500ms), "1.5 s");
+  EXPECT_EQ(format_duration(1234s), "1230 s");
+  EXPECT_EQ(format_duration(-1500ms), "-1.5 s");
+  EXPECT_EQ(format_duration(kForever), "forever");
+  EXPECT_EQ(format_duration(Duration::min()), "-9220000000 s");
+}
+
+TEST(Text, JoinsAndConcatenates) {
+  EXPECT_EQ(join(std::vector<int>{0, 2, 5}), "0, 2, 5");
+  EXPECT_EQ(join(std::vector<int>{}), "");
+  EXPECT_EQ(join(Parts{"a", "b"}, "/"), "a/b");
+  EXPECT_EQ(concat("rank ", 3, " of ", 4.5), "rank 3 of 4.5");
+}
+
+}  // namespace
+}  // namespace starling

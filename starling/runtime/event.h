@@ -1,0 +1,50 @@
+// A flag that tasks can wait for. Stays set until reset; setting it wakes everyone who waits.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "starling/runtime/wait.h"
+
+namespace starling::runtime {
+
+class Event {
+ public:
+  // `what` names the event in reports.
+  explicit Event(std::string what = "an event") : what_(std::move(what)) {}
+
+  bool is_set() const { return set_; }
+  void reset() { set_ = false; }
+  void set() {
+    set_ = true;
+    pulse();
+  }
+  // Wakes those who wait now and leaves the flag as it is.
+  void pulse() {
+    while (!waiters_.empty()) waiters_.front().wake();
+  }
+
+  class Awaiter final : public Wait {
+   public:
+    explicit Awaiter(Event& event) : event_(event) {}
+    std::string describe() const override { return event_.what_; }
+    bool await_ready() const { return event_.set_; }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> self) {
+      begin(self);
+      event_.waiters_.push_back(*this);
+    }
+    void await_resume() const {}
+
+   private:
+    Event& event_;
+  };
+  Awaiter operator co_await() { return Awaiter(*this); }
+
+ private:
+  std::string what_;
+  bool set_ = false;
+  Wait::Queue waiters_;
+};
+
+}  // namespace starling::runtime

@@ -1,0 +1,38 @@
+// Many ranks in one process. On virtual time all of them share one scheduler and a Network decides when a
+// message arrives; on real time each rank has a thread with its own loop and messages are posted across.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "starling/runtime/loop_scheduler.h"
+#include "starling/runtime/virtual_scheduler.h"
+#include "starling/transport/network.h"
+#include "starling/transport/transport.h"
+
+namespace starling::transport {
+
+class InprocWorld {
+ public:
+  // `network` must outlive the world.
+  InprocWorld(runtime::VirtualScheduler& scheduler, int ranks, Network& network);
+  // Rank i belongs to the thread that drives loops[i]. The loops must outlive the world.
+  explicit InprocWorld(const std::vector<runtime::LoopScheduler*>& loops);
+  ~InprocWorld();
+
+  int size() const { return static_cast<int>(endpoints_.size()); }
+  Transport& at(Rank rank);
+
+  // The rank is gone: everyone's operations with it end in PeerLost. To be called where its tasks are
+  // destroyed, so that what it still had to send is withdrawn.
+  void lose(Rank rank, const std::string& why);
+
+ private:
+  class Endpoint;
+  class VirtualEndpoint;
+  class LoopEndpoint;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+};
+
+}  // namespace starling::transport

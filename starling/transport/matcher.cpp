@@ -1,0 +1,81 @@
+#include "starling/transport/matcher.h"
+
+#include <cstring>
+
+#include "starling/core/error.h"
+
+namespace starling::transport {
+
+namespace {
+
+bool fits(const Inbound& receiving, Rank from, Tag tag) {
+  return receiving.tag() == tag && (receiving.peer() == from || receiving.peer() == kAnyRank);
+}
+
+// memcpy may not be called with null, which an empty span may hold.
+void copy(std::span<std::byte> target, std::span<const std::byte> source) {
+  if (!source.empty()) std::memcpy(target.data(), source.data(), source.size());
+}
+
+}  // namespace
+
+bool KeptArrival::read(std::span<std::byte> target) {
+  copy(target, data_);
+  return true;
+}
+
+Matcher::~Matcher() {
+  for (auto& bucket : buckets_) {
+    while (!bucket.arrived.empty()) delete &bucket.arrived.pop_front();
+  }
+}
+
+Inbound* Matcher::find(Rank from, Tag tag) {
+  return static_cast<Inbound*>(bucket(tag).posted.find(
+      [&](runtime::Wait& wait) { return fits(static_cast<Inbound&>(wait), from, tag); }));
+}
+
+void Matcher::deliver(std::unique_ptr<Arrival> arrival) {
+  Inbound* receiving = find(arrival->from(), arrival->tag());
+  if (receiving != nullptr) {
+    hand_over(*arrival, *receiving);
+  } else {
+    Bucket& home = bucket(arrival->tag());
+    home.arrived.push_back(*arrival.release());
+  }
+}
+
+bool Matcher::post(Inbound& receiving) {
+  Bucket& home = bucket(receiving.tag());
+  while (Arrival* found = home.arrived.find(
+             [&](Arrival& arrival) { return fits(receiving, arrival.from(), arrival.tag()); })) {
+    const std::unique_ptr<Arrival> arrival(found);
+    arrival->unlink();
+    if (hand_over(*arrival, receiving)) return true;
+  }
+  home.posted.push_back(receiving);
+  return false;
+}
+
+bool hand_over(Arrival& arrival, Inbound& receiving) {
+  try {
+    const std::span<std::byte> room = receiving.room(arrival.from(), arrival.bytes());
+    if (!arrival.read(room)) return false;
+    receiving.complete();
+  } catch (const Error&) {
+    arrival.discard();
+    receiving.fail(std::current_exception());
+  }
+  return true;
+}
+
+void hand_over(Rank from, std::span<const std::byte> data, Inbound& receiving) {
+  try {
+    copy(receiving.room(from, data.size()), data);
+    receiving.complete();
+  } catch (const Error&) {
+    receiving.fail(std::current_exception());
+  }
+}
+
+}  // namespace starling::transport

@@ -1,0 +1,94 @@
+// Pairs messages that arrived with receives that were posted, in order. Shared by the transports that do
+// their own matching.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "starling/core/types.h"
+#include "starling/runtime/list.h"
+#include "starling/transport/operation.h"
+
+namespace starling::transport {
+
+// A message whose receive has not been posted yet.
+class Arrival : public runtime::Hook<Arrival> {
+ public:
+  Arrival(Rank from, Tag tag, std::size_t bytes) : from_(from), tag_(tag), bytes_(bytes) {}
+  virtual ~Arrival() = default;
+
+  Rank from() const { return from_; }
+  Tag tag() const { return tag_; }
+  std::size_t bytes() const { return bytes_; }
+
+  // False if the sender has withdrawn the message; `target` may be overwritten all the same.
+  virtual bool read(std::span<std::byte> target) = 0;
+  // The message will not be read: its size was wrong.
+  virtual void discard() {}
+
+ private:
+  Rank from_;
+  Tag tag_;
+  std::size_t bytes_;
+};
+
+// A message that was copied when it arrived.
+class KeptArrival final : public Arrival {
+ public:
+  KeptArrival(Rank from, Tag tag, std::span<const std::byte> data)
+      : Arrival(from, tag, data.size()), data_(data.begin(), data.end()) {}
+  KeptArrival(Rank from, Tag tag, std::vector<std::byte> data)
+      : Arrival(from, tag, data.size()), data_(std::move(data)) {}
+  bool read(std::span<std::byte> target) override;
+
+ private:
+  std::vector<std::byte> data_;
+};
+
+class Matcher {
+ public:
+  ~Matcher();
+
+  // The receive that a message of (from, tag) belongs to, or null. It stays posted.
+  Inbound* find(Rank from, Tag tag);
+
+  // Gives the message to the receive that waits for it, or keeps it.
+  void deliver(std::unique_ptr<Arrival> arrival);
+
+  // Gives the receive the first message that fits, or keeps it until one comes. True if it is done.
+  bool post(Inbound& receiving);
+
+  // Ends the receives for which `error` returns one.
+  template <class ErrorOf>
+  void fail_if(ErrorOf error_of) {
+    for (auto& bucket : buckets_) {
+      std::vector<std::pair<Inbound*, std::exception_ptr>> failed;
+      bucket.posted.for_each([&](runtime::Wait& wait) {
+        auto& receiving = static_cast<Inbound&>(wait);
+        if (std::exception_ptr error = error_of(receiving)) failed.emplace_back(&receiving, error);
+      });
+      for (auto& [receiving, error] : failed) receiving->fail(error);
+    }
+  }
+
+ private:
+  struct Bucket {
+    runtime::Wait::Queue posted;
+    runtime::List<Arrival, Arrival> arrived;
+  };
+  Bucket& bucket(Tag tag) { return buckets_[(tag * 0x9e3779b97f4a7c15ULL) >> 58]; }
+
+  std::array<Bucket, 64> buckets_;
+};
+
+// Moves a message into a receive and completes it; a wrong size fails it. False if the message was withdrawn:
+// the receive then goes on waiting.
+bool hand_over(Arrival& arrival, Inbound& receiving);
+
+// The same for bytes that are in memory now.
+void hand_over(Rank from, std::span<const std::byte> data, Inbound& receiving);
+
+}  // namespace starling::transport

@@ -1,0 +1,188 @@
+#include "starling/transport/shm/arena.h"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "starling/core/error.h"
+#include "starling/transport/shared_memory.h"
+
+namespace starling::transport::shm {
+
+namespace {
+
+constexpr std::size_t kHuge = std::size_t{2} << 20;
+
+constexpr std::size_t round_up(std::size_t bytes, std::size_t step) {
+  return (bytes + step - 1) / step * step;
+}
+
+[[noreturn]] void fail(const char* call) {
+  throw Error(concat("shared memory: ", call, ": ", std::strerror(errno)));
+}
+
+std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
+
+}  // namespace
+
+// Header, slots, pipes, offers, boards, heaps follow each other, each on a boundary that suits huge pages.
+Arena::Places::Places(std::size_t ranks, std::size_t heap_bytes)
+    : slots(round_up(sizeof(Header), kHuge)),
+      pipes(round_up(slots + ranks * sizeof(RankSlot), kHuge)),
+      offers(round_up(pipes + ranks * ranks * sizeof(Pipe), kHuge)),
+      boards(round_up(offers + ranks * kOffers * sizeof(Offer), kHuge)),
+      heaps(round_up(boards + ranks * SharedMemory::kBoardBytes, kHuge)),
+      end(heaps + ranks * heap_bytes) {}
+
+Descriptor::Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(value_, other.value_);
+  return *this;
+}
+
+Descriptor::~Descriptor() {
+  if (value_ >= 0) close(value_);
+}
+
+std::shared_ptr<Arena> Arena::create(int ranks, Options options) {
+  if (ranks < 1 || ranks > kMaxRanks) {
+    throw InvalidArgument(concat("number of ranks ", ranks, ": a host holds 1 to ", kMaxRanks));
+  }
+  const std::size_t heap_bytes = round_up(options.heap_bytes, kHuge);
+  Descriptor memory(memfd_create("starling", MFD_CLOEXEC));
+  if (!memory.valid()) fail("memfd_create");
+  const Places places(index(ranks), heap_bytes);
+  if (ftruncate(memory.get(), static_cast<off_t>(places.end)) != 0) fail("ftruncate");
+  std::vector<Descriptor> doorbells;
+  for (int i = 0; i < ranks; ++i) {
+    doorbells.emplace_back(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!doorbells.back().valid()) fail("eventfd");
+  }
+  std::shared_ptr<Arena> arena(new Arena(std::move(memory), std::move(doorbells), heap_bytes));
+  arena->header().ranks = index(ranks);
+  arena->header().heap_bytes = heap_bytes;
+  arena->header().magic.store(Header::kMagic);
+  return arena;
+}
+
+std::shared_ptr<Arena> Arena::open(Descriptor memory, std::vector<Descriptor> doorbells) {
+  struct stat status {};
+  if (fstat(memory.get(), &status) != 0) fail("fstat");
+  std::uint64_t head[3] = {};
+  const bool whole = pread(memory.get(), head, sizeof head, 0) == sizeof head;
+  if (!whole || head[0] != Header::kMagic || head[1] != doorbells.size() ||
+      static_cast<std::size_t>(status.st_size) != Places(head[1], head[2]).end) {
+    throw Error("shared memory: the descriptor is not an arena of this version");
+  }
+  return std::shared_ptr<Arena>(new Arena(std::move(memory), std::move(doorbells), head[2]));
+}
+
+Arena::Arena(Descriptor memory, std::vector<Descriptor> doorbells, std::size_t heap_bytes)
+    : memory_(std::move(memory)),
+      doorbells_(std::move(doorbells)),
+      heap_bytes_(heap_bytes),
+      places_(doorbells_.size(), heap_bytes) {
+  void* mapped =
+      mmap(nullptr, places_.end, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory_.get(), 0);
+  if (mapped == MAP_FAILED) fail("mmap");
+  base_ = static_cast<std::byte*>(mapped);
+  // A wish: it has an effect only where the system allows huge pages for shared memory.
+  madvise(base_ + places_.heaps, places_.end - places_.heaps, MADV_HUGEPAGE);
+}
+
+Arena::~Arena() { munmap(base_, places_.end); }
+
+RankSlot& Arena::slot(Rank rank) const { return reinterpret_cast<RankSlot*>(base_ + places_.slots)[rank]; }
+
+Pipe& Arena::pipe(Rank from, Rank to) const {
+  return reinterpret_cast<Pipe*>(base_ + places_.pipes)[index(from) * doorbells_.size() + index(to)];
+}
+
+Offer& Arena::offer(Rank owner, std::uint64_t number) const {
+  return reinterpret_cast<Offer*>(base_ + places_.offers)[index(owner) * kOffers + number];
+}
+
+std::span<std::byte> Arena::board(Rank rank) const {
+  return {base_ + places_.boards + index(rank) * SharedMemory::kBoardBytes, SharedMemory::kBoardBytes};
+}
+
+std::span<std::byte> Arena::heap(Rank rank) const {
+  return {base_ + places_.heaps + index(rank) * heap_bytes_, heap_bytes_};
+}
+
+void Arena::introduce(Rank rank, std::int64_t pid) const {
+  RankSlot& self = slot(rank);
+  self.start_time.store(start_time_of(pid));
+  self.pid.store(pid);
+  Presence expected = Presence::kUnknown;
+  self.presence.compare_exchange_strong(expected, Presence::kJoined);
+  header().changes.fetch_add(1);
+  for (Rank other = 0; other < ranks(); ++other) ring(other);
+}
+
+bool Arena::bury(Rank rank, Presence how) const {
+  RankSlot& dead = slot(rank);
+  Presence seen = dead.presence.load();
+  do {
+    if (seen == Presence::kDied || seen == Presence::kLeft) return false;
+  } while (!dead.presence.compare_exchange_weak(seen, how));
+  header().changes.fetch_add(1);
+  for (Rank other = 0; other < ranks(); ++other) ring(other);
+  return true;
+}
+
+bool Arena::gone(Rank rank) const {
+  const Presence presence = slot(rank).presence.load();
+  return presence == Presence::kDied || presence == Presence::kLeft;
+}
+
+bool Arena::ring(Rank rank) const {
+  if (slot(rank).parked.load() == 0) return false;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto rung = write(doorbell(rank), &one, sizeof one);
+  return true;
+}
+
+std::optional<std::uint64_t> Arena::offset_of(std::span<const std::byte> bytes) const {
+  const auto start = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const auto base = reinterpret_cast<std::uintptr_t>(base_);
+  if (start < base || start + bytes.size() > base + places_.end) return std::nullopt;
+  return start - base;
+}
+
+void Arena::reserve(std::span<const std::byte> bytes) const {
+  const auto offset = static_cast<off_t>(bytes.data() - base_);
+  if (fallocate(memory_.get(), 0, offset, static_cast<off_t>(bytes.size())) != 0) {
+    throw Error(concat("shared memory: no room for ", bytes.size(), " bytes: ", std::strerror(errno)));
+  }
+}
+
+void Arena::give_back(std::span<const std::byte> bytes) const noexcept {
+  const auto offset = static_cast<off_t>(bytes.data() - base_);
+  fallocate(memory_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
+            static_cast<off_t>(bytes.size()));
+}
+
+std::uint64_t start_time_of(std::int64_t pid) {
+  std::ifstream file(concat("/proc/", pid, "/stat"));
+  std::string line;
+  if (!std::getline(file, line)) return 0;
+  // The name in brackets may hold anything; fields are counted from behind it. The start time is field 22.
+  std::istringstream fields(line.substr(line.rfind(')') + 1));
+  std::string skipped;
+  for (int field = 3; field < 22; ++field) fields >> skipped;
+  std::uint64_t ticks = 0;
+  fields >> ticks;
+  return ticks;
+}
+
+}  // namespace starling::transport::shm

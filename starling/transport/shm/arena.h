@@ -1,0 +1,94 @@
+// The memory that the ranks of one host share: a memfd, so that nothing is left in the file system after any
+// crash, and one eventfd per rank as its doorbell. It reaches the processes by inheritance (fork) or through
+// a Unix socket (handover.h).
+//
+// The file is sparse: addresses are plentiful, memory is only used where it is touched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "starling/core/types.h"
+#include "starling/transport/shm/layout.h"
+
+namespace starling::transport::shm {
+
+// Owns a descriptor.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int value) : value_(value) {}
+  Descriptor(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+  int get() const { return value_; }
+  bool valid() const { return value_ >= 0; }
+
+ private:
+  int value_ = -1;
+};
+
+class Arena {
+ public:
+  struct Options {
+    std::size_t heap_bytes = std::size_t{16} << 30;  // addresses for each rank's memory, not memory
+  };
+
+  // Makes the arena; everything in it is zero. Throws InvalidArgument for a number of ranks out of range.
+  static std::shared_ptr<Arena> create(int ranks) { return create(ranks, Options{}); }
+  static std::shared_ptr<Arena> create(int ranks, Options options);
+  // Maps an arena that another process made.
+  static std::shared_ptr<Arena> open(Descriptor memory, std::vector<Descriptor> doorbells);
+  ~Arena();
+
+  int ranks() const { return static_cast<int>(doorbells_.size()); }
+  int memory() const { return memory_.get(); }
+  int doorbell(Rank rank) const { return doorbells_[static_cast<std::size_t>(rank)].get(); }
+
+  Header& header() const { return *reinterpret_cast<Header*>(base_); }
+  RankSlot& slot(Rank rank) const;
+  Pipe& pipe(Rank from, Rank to) const;
+  Offer& offer(Rank owner, std::uint64_t index) const;
+  std::span<std::byte> board(Rank rank) const;
+  std::span<std::byte> heap(Rank rank) const;
+
+  // Writes who the process behind a rank is. Done by the rank, and by a launcher that knows earlier.
+  void introduce(Rank rank, std::int64_t pid) const;
+  // The rank has ended; false if that was known.
+  bool bury(Rank rank, Presence how) const;
+  bool gone(Rank rank) const;
+
+  // Wakes the rank if it is parked.
+  bool ring(Rank rank) const;
+
+  std::optional<std::uint64_t> offset_of(std::span<const std::byte> bytes) const;
+  std::byte* at(std::uint64_t offset) const { return base_ + offset; }
+
+  // Memory of a heap: reserve throws when there is none left, where touching it would be SIGBUS.
+  void reserve(std::span<const std::byte> bytes) const;
+  void give_back(std::span<const std::byte> bytes) const noexcept;
+
+ private:
+  // Where the parts begin.
+  struct Places {
+    Places(std::size_t ranks, std::size_t heap_bytes);
+    std::size_t slots, pipes, offers, boards, heaps, end;
+  };
+
+  Arena(Descriptor memory, std::vector<Descriptor> doorbells, std::size_t heap_bytes);
+
+  Descriptor memory_;
+  std::vector<Descriptor> doorbells_;
+  std::size_t heap_bytes_;
+  Places places_;
+  std::byte* base_ = nullptr;
+};
+
+// The start time of a process in clock ticks since boot, 0 if there is none.
+std::uint64_t start_time_of(std::int64_t pid);
+
+}  // namespace starling::transport::shm

@@ -1,0 +1,158 @@
+#include "starling/transport/shm/handover.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "starling/core/error.h"
+
+namespace starling::transport::shm {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t kPerMessage = 250;  // the kernel passes at most 253 descriptors at a time
+
+struct Address {
+  explicit Address(const std::string& name) {
+    if (name.empty() || name.size() + 1 > sizeof socket.sun_path) {
+      throw InvalidArgument(
+          concat("socket name '", name, "': 1 to ", sizeof socket.sun_path - 1, " characters"));
+    }
+    socket.sun_family = AF_UNIX;
+    std::memcpy(socket.sun_path + 1, name.data(), name.size());  // a leading zero: the abstract namespace
+    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&socket); }
+  sockaddr_un socket{};
+  socklen_t length;
+};
+
+// Room for control data with descriptors, aligned as the kernel wants it.
+struct Control {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kPerMessage * sizeof(int))> bytes{};
+};
+
+// One message: how many descriptors are still to come, and some of them.
+bool send_descriptors(int socket, const int* descriptors, std::size_t count, std::uint64_t left) {
+  Control control;
+  iovec part{&left, sizeof left};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes.data();
+  message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+  cmsghdr* head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(count * sizeof(int));
+  std::memcpy(CMSG_DATA(head), descriptors, count * sizeof(int));
+  return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof left;
+}
+
+// Adds what came to `descriptors`; returns how many are still to come, or -1.
+long long receive_descriptors(int socket, std::vector<Descriptor>& descriptors) {
+  Control control;
+  std::uint64_t left = 0;
+  iovec part{&left, sizeof left};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes.data();
+  message.msg_controllen = control.bytes.size();
+  if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != sizeof left) return -1;
+  for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr; head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int value = -1;
+      std::memcpy(&value, CMSG_DATA(head) + i * sizeof(int), sizeof value);
+      descriptors.emplace_back(value);
+    }
+  }
+  return static_cast<long long>(left);
+}
+
+bool same_user(int socket) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+}
+
+Descriptor new_socket(int flags) {
+  Descriptor made(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
+  if (!made.valid()) throw Error(concat("socket: ", std::strerror(errno)));
+  return made;
+}
+
+std::shared_ptr<Arena> receive_arena(int socket) {
+  std::vector<Descriptor> all;
+  long long left = 0;
+  do {
+    left = receive_descriptors(socket, all);
+  } while (left > 0);
+  if (left < 0 || all.empty()) return nullptr;
+  Descriptor memory = std::move(all.front());
+  all.erase(all.begin());
+  return Arena::open(std::move(memory), std::move(all));
+}
+
+}  // namespace
+
+ArenaServer::ArenaServer(runtime::LoopScheduler& loop, std::shared_ptr<Arena> arena, const std::string& name)
+    : loop_(loop), arena_(std::move(arena)), listener_(new_socket(SOCK_NONBLOCK)) {
+  const Address address(name);
+  if (bind(listener_.get(), address.get(), address.length) != 0 || listen(listener_.get(), kMaxRanks) != 0) {
+    throw Error(concat("socket name '", name, "': ", std::strerror(errno)));
+  }
+  loop_.watch(listener_.get(), [this] { serve(); });
+}
+
+ArenaServer::~ArenaServer() { loop_.unwatch(listener_.get()); }
+
+// The messages are small and the socket is new, so they fit its buffer: nobody can hold the loop up by not
+// reading them.
+void ArenaServer::serve() {
+  const Descriptor client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!client.valid() || !same_user(client.get())) return;
+  std::vector<int> all{arena_->memory()};
+  for (Rank rank = 0; rank < arena_->ranks(); ++rank) all.push_back(arena_->doorbell(rank));
+  for (std::size_t sent = 0; sent < all.size();) {
+    const std::size_t count = std::min(kPerMessage, all.size() - sent);
+    if (!send_descriptors(client.get(), all.data() + sent, count, all.size() - sent - count)) return;
+    sent += count;
+  }
+}
+
+std::shared_ptr<Arena> fetch_arena(const std::string& name, Duration patience) {
+  const Address address(name);
+  const auto end = steady_clock::now() + patience;
+  while (steady_clock::now() < end) {
+    const Descriptor socket = new_socket(0);
+    if (connect(socket.get(), address.get(), address.length) == 0) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - steady_clock::now());
+      pollfd readable{socket.get(), POLLIN, 0};
+      const int wait_ms = static_cast<int>(std::clamp<long long>(left.count(), 0, 1 << 30));
+      if (poll(&readable, 1, wait_ms) == 1) {
+        if (auto arena = receive_arena(socket.get())) return arena;
+      }
+    }
+    // Nobody listens yet; there is nothing to wait on but time.
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  throw Timeout(concat("shared memory: nobody serves '", name, "' after ", format_duration(patience)));
+}
+
+}  // namespace starling::transport::shm

@@ -1,0 +1,33 @@
+// Brings an arena to processes that were not forked by the one that made it: they come to a Unix socket and
+// are given the descriptors (SCM_RIGHTS). The socket's name lives in the abstract namespace, so nothing is
+// left in the file system; only processes of the same user are served.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "starling/core/types.h"
+#include "starling/runtime/loop_scheduler.h"
+#include "starling/transport/shm/arena.h"
+
+namespace starling::transport::shm {
+
+// Serves an arena from a loop, which goes on with its other work. For the first process of a host.
+class ArenaServer {
+ public:
+  // Throws Error if the name is taken.
+  ArenaServer(runtime::LoopScheduler& loop, std::shared_ptr<Arena> arena, const std::string& name);
+  ~ArenaServer();
+
+ private:
+  void serve();
+
+  runtime::LoopScheduler& loop_;
+  std::shared_ptr<Arena> arena_;
+  Descriptor listener_;
+};
+
+// Fetches the arena from a server, which may not have started yet. Throws Timeout naming the socket.
+std::shared_ptr<Arena> fetch_arena(const std::string& name, Duration patience);
+
+}  // namespace starling::transport::shm

@@ -1,0 +1,73 @@
+// What lies in the arena. All of it is written by several processes, any of which may be killed between two
+// instructions, so each structure has one writer per field or changes by one atomic operation.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "starling/core/types.h"
+
+namespace starling::transport::shm {
+
+inline constexpr std::size_t kLine = 64;
+inline constexpr int kMaxRanks = 256;
+inline constexpr std::size_t kPipeBytes = std::size_t{64} << 10;
+inline constexpr std::size_t kOffers = 1024;
+
+template <class T>
+using Shared = std::atomic<T>;
+static_assert(Shared<std::uint64_t>::is_always_lock_free, "atomics in shared memory must be lock-free");
+
+enum class Presence : std::uint32_t { kUnknown = 0, kJoined = 1, kDied = 2, kLeft = 3 };
+
+struct RankSlot {
+  // Written by the rank itself or its launcher, before `presence`.
+  Shared<std::int64_t> pid;
+  Shared<std::uint64_t> start_time;  // tells a process from a later one with the same pid
+  Shared<Presence> presence;
+
+  // Read by whoever may have to ring this rank.
+  alignas(kLine) Shared<std::uint32_t> parked;
+
+  // News for this rank: which pipes have records, and a count of finished offers and freed pipe space.
+  alignas(kLine) Shared<std::uint64_t> inbox[kMaxRanks / 64];
+  Shared<std::uint64_t> nudges;
+};
+
+struct Header {
+  static constexpr std::uint64_t kMagic = 0x31676e696c726174;
+  Shared<std::uint64_t> magic;
+  std::uint64_t ranks;
+  std::uint64_t heap_bytes;                      // of each rank
+  alignas(kLine) Shared<std::uint64_t> changes;  // counts changes of any rank's presence
+};
+
+// A pipe carries records from one rank to another. `tail` is moved after a record is complete and `head`
+// after it is used up, so neither side ever sees half a record, whoever dies.
+struct Pipe {
+  alignas(kLine) Shared<std::uint64_t> tail;  // written by the sender
+  alignas(kLine) Shared<std::uint64_t> head;  // written by the receiver
+  Shared<std::uint32_t> sender_waits;         // for space
+  alignas(kLine) std::byte data[kPipeBytes];
+};
+
+struct Record {
+  enum Kind : std::uint64_t { kInline, kOffer, kSkip };
+  std::uint64_t kind;
+  std::uint64_t tag;
+  std::uint64_t bytes;
+  std::uint64_t offset;  // kOffer: where the message lies in the arena
+  std::uint64_t offer;   // kOffer: the sender's offer
+  std::uint64_t serial;
+};
+
+// A large message that its receiver copies out of the sender's memory. The word is (serial << 2 | state);
+// whoever moves it decides: a receive that takes it, or a sender that withdraws it.
+struct Offer {
+  enum State : std::uint64_t { kOpen, kTaken, kDone, kWithdrawn };
+  Shared<std::uint64_t> word;
+  static std::uint64_t make(std::uint64_t serial, State state) { return serial << 2 | state; }
+};
+
+}  // namespace starling::transport::shm

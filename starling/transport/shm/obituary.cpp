@@ -1,0 +1,53 @@
+#include "starling/transport/shm/obituary.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace starling::transport::shm {
+
+Obituary::Obituary(std::shared_ptr<Arena> arena, Rank self, runtime::LoopScheduler& loop)
+    : arena_(std::move(arena)),
+      self_(self),
+      loop_(loop),
+      processes_(static_cast<std::size_t>(arena_->ranks())) {}
+
+Obituary::~Obituary() {
+  for (Rank rank = 0; rank < arena_->ranks(); ++rank) stop(rank);
+}
+
+void Obituary::update() {
+  for (Rank rank = 0; rank < arena_->ranks(); ++rank) {
+    if (rank == self_) continue;
+    if (arena_->gone(rank)) {
+      stop(rank);
+    } else if (arena_->slot(rank).presence.load() == Presence::kJoined &&
+               !processes_[static_cast<std::size_t>(rank)].valid()) {
+      watch(rank);
+    }
+  }
+}
+
+void Obituary::watch(Rank rank) {
+  const std::int64_t pid = arena_->slot(rank).pid.load();
+  Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!process.valid() || start_time_of(pid) != arena_->slot(rank).start_time.load()) {
+    arena_->bury(rank, Presence::kDied);
+    return;
+  }
+  loop_.watch(process.get(), [this, rank] {
+    stop(rank);
+    arena_->bury(rank, Presence::kDied);
+  });
+  processes_[static_cast<std::size_t>(rank)] = std::move(process);
+}
+
+void Obituary::stop(Rank rank) {
+  Descriptor& process = processes_[static_cast<std::size_t>(rank)];
+  if (!process.valid()) return;
+  loop_.unwatch(process.get());
+  process = Descriptor();
+}
+
+}  // namespace starling::transport::shm

@@ -1,0 +1,95 @@
+// Ranks as processes of one host. Small messages are copied through a pipe in shared memory; large ones are
+// offered, and the receiver copies them straight out of the sender's memory: one copy if they lie in the
+// arena (memory from allocate()), two otherwise.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "starling/runtime/loop_scheduler.h"
+#include "starling/transport/matcher.h"
+#include "starling/transport/shared_memory.h"
+#include "starling/transport/shm/arena.h"
+#include "starling/transport/shm/heap.h"
+#include "starling/transport/shm/obituary.h"
+#include "starling/transport/transport.h"
+
+namespace starling::transport {
+
+class ShmTransport final : public Transport, public SharedMemory, private runtime::Source {
+ public:
+  // Joins the arena as `rank`. Peers that join later are found as they come.
+  ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Arena> arena, Rank rank);
+  // Leaves: to the others this rank is lost from now on.
+  ~ShmTransport() override;
+
+  std::string_view name() const override { return "shm"; }
+  Memory allocate(std::size_t bytes) override;
+  SharedMemory* shared() override { return this; }
+
+  // SharedMemory
+  std::span<std::byte> board(Rank rank) override { return arena_->board(rank); }
+  std::optional<std::uint64_t> offset_of(std::span<const std::byte> bytes) const override {
+    return arena_->offset_of(bytes);
+  }
+  std::byte* at(std::uint64_t offset) const override { return arena_->at(offset); }
+  bool ring(Rank rank) override { return arena_->ring(rank); }
+  int idle_cores() const override;
+  bool gone(Rank rank) const override { return arena_->gone(rank); }
+  void quarantine(std::span<const std::byte> bytes, std::function<bool()> settled) override {
+    heap_->quarantine(bytes, std::move(settled));
+  }
+
+ private:
+  class OfferArrival;
+  // A large message that its receiver has not finished with.
+  struct Offered {
+    Sending* sending = nullptr;  // null: staged, the send is done already
+    Rank to = 0;
+    std::uint64_t serial = 0;
+    Memory staged;
+  };
+
+  void start_send(Sending& sending) override;
+  void start_recv(Inbound& receiving) override;
+  void withdraw_send(Sending& sending) noexcept override;
+  void withdraw_recv(Inbound& receiving) noexcept override { receiving.unqueue(); }
+
+  bool poll() override;
+  void set_parked(bool parked) override;
+  // A spinning rank on a full machine keeps others from running, those included that it waits for.
+  bool may_spin() const override { return running_ranks() <= cores_; }
+  int running_ranks() const;
+
+  bool transmit(Sending& sending);
+  bool transmit_offer(Sending& sending);
+  void notify(Rank to);
+  void nudge(Rank to);
+  void flush(Rank to);
+  bool drain_inbox();
+  void drain(Rank from);
+  void handle_nudges();
+  void handle_changes();
+  void handle_loss(Rank rank);
+  std::exception_ptr hopeless(const Inbound& receiving) const;
+
+  runtime::LoopScheduler& loop_;
+  std::shared_ptr<shm::Arena> arena_;
+  std::shared_ptr<shm::Heap> heap_;
+  shm::Obituary obituary_;
+  Matcher matcher_;
+  std::vector<runtime::Wait::Queue> backlog_;  // sends that found no room, by receiver
+  std::unordered_map<std::uint64_t, Offered> offered_;
+  std::vector<std::uint64_t> free_offers_;
+  std::uint64_t next_serial_ = 1;
+  std::size_t staged_bytes_ = 0;
+  std::uint64_t nudges_seen_ = 0;
+  std::uint64_t changes_seen_ = 0;
+  int cores_;
+};
+
+}  // namespace starling::transport

@@ -1,0 +1,53 @@
+#include "starling/transport/transport.h"
+
+#include <algorithm>
+#include <cassert>
+#include <new>
+
+#include "starling/core/error.h"
+
+namespace starling::transport {
+
+Transport::Transport(runtime::Scheduler& scheduler, Rank rank, int size)
+    : scheduler_(scheduler), rank_(rank), why_lost_(static_cast<std::size_t>(size)) {}
+
+void Transport::begin(Sending& sending) {
+  check_rank(sending.peer(), "send to");
+  ++traffic_.messages;
+  traffic_.bytes += sending.bytes();
+  start_send(sending);
+}
+
+void Transport::begin(Inbound& receiving) { start_recv(receiving); }
+
+Rank Transport::check_rank(Rank rank, std::string_view what) const {
+  if (rank >= 0 && rank < size()) return rank;
+  throw InvalidArgument(concat(what, " rank ", rank, ": there are ranks 0 to ", size() - 1));
+}
+
+Memory Transport::allocate(std::size_t bytes) {
+  constexpr std::align_val_t kAlignment{64};
+  auto* data = static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), kAlignment));
+  std::shared_ptr<void> owner(data, [](void* memory) { ::operator delete(memory, kAlignment); });
+  return {{data, bytes}, std::move(owner)};
+}
+
+void Transport::arrive(Sending&) { assert(!"this transport hands nothing to a Network"); }
+
+bool Transport::record_loss(Rank rank, std::string why) {
+  if (lost(rank)) return false;
+  why_lost_[static_cast<std::size_t>(rank)] = std::move(why);
+  losses_.pulse();
+  return true;
+}
+
+std::exception_ptr Transport::loss_of(Rank rank) const {
+  return std::make_exception_ptr(PeerLost(rank, why_lost(rank)));
+}
+
+int Transport::others_left() const {
+  const auto alive = std::count(why_lost_.begin(), why_lost_.end(), std::string{});
+  return static_cast<int>(alive) - (lost(rank_) ? 0 : 1);
+}
+
+}  // namespace starling::transport

@@ -1,0 +1,110 @@
+// Moves bytes between ranks. Messages of one (from, to, tag) arrive in the order they were sent; a receive
+// states the exact size; any number of operations may be in flight.
+//
+//   auto sent = net.send(right, tag, chunk);       // posted now, not when it is awaited
+//   co_await net.recv(left, tag, buffer);
+//   co_await sent;                                 // the chunk may be reused
+//
+// An operation is an object of the caller's frame, not a task of its own: it costs no allocation, and posting
+// before waiting, which every exchange needs, is the natural way to write it. Destroying an operation that is
+// not done withdraws it: a message that its receiver has not taken is not delivered, a receive no longer
+// writes into its buffer.
+//
+// A transport belongs to the thread of its scheduler.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "starling/core/types.h"
+#include "starling/runtime/event.h"
+#include "starling/runtime/scheduler.h"
+#include "starling/transport/operation.h"
+
+namespace starling::transport {
+
+class SharedMemory;
+
+// A piece of memory from the transport; freed when the last copy of `owner` goes.
+struct Memory {
+  std::span<std::byte> bytes;
+  std::shared_ptr<void> owner;
+};
+
+struct Traffic {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+};
+
+class Transport {
+ public:
+  Transport(runtime::Scheduler& scheduler, Rank rank, int size);
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+  virtual ~Transport() = default;
+
+  virtual std::string_view name() const = 0;
+  Rank rank() const { return rank_; }
+  int size() const { return static_cast<int>(why_lost_.size()); }
+  runtime::Scheduler& scheduler() const { return scheduler_; }
+
+  Sending send(Rank to, Tag tag, std::span<const std::byte> data) { return {*this, to, tag, data}; }
+  Receiving recv(Rank from, Tag tag, std::span<std::byte> data) { return {*this, from, tag, data}; }
+  ReceivingAny recv_any(Tag tag) { return {*this, tag}; }
+
+  // How long an operation may wait before it fails with Timeout.
+  Duration patience() const { return patience_; }
+  void set_patience(Duration patience) { patience_ = patience; }
+
+  // A rank that is lost stays lost: every operation that needs it fails with PeerLost, except receives of
+  // messages that had arrived before. `losses` pulses each time.
+  bool lost(Rank rank) const { return !why_lost_[static_cast<std::size_t>(rank)].empty(); }
+  const std::string& why_lost(Rank rank) const { return why_lost_[static_cast<std::size_t>(rank)]; }
+  runtime::Event& losses() { return losses_; }
+
+  // Memory that is best to send from: from the shared arena where there is one, else from the heap.
+  virtual Memory allocate(std::size_t bytes);
+  // Null where ranks share no memory.
+  virtual SharedMemory* shared() { return nullptr; }
+
+  // What was sent since the start.
+  const Traffic& traffic() const { return traffic_; }
+
+ protected:
+  virtual void start_send(Sending& sending) = 0;
+  virtual void start_recv(Inbound& receiving) = 0;
+  virtual void withdraw_send(Sending& sending) noexcept = 0;
+  virtual void withdraw_recv(Inbound& receiving) noexcept = 0;
+  // A message that was handed to a Network got to its receiver.
+  virtual void arrive(Sending& sending);
+
+  // False if the rank was lost before.
+  bool record_loss(Rank rank, std::string why);
+  std::exception_ptr loss_of(Rank rank) const;
+  int others_left() const;
+
+ private:
+  friend class Operation;
+  friend class Sending;
+  friend class Inbound;
+  friend class Receiving;
+  friend class ReceivingAny;
+
+  void begin(Sending& sending);
+  void begin(Inbound& receiving);
+  Rank check_rank(Rank rank, std::string_view what) const;
+
+  runtime::Scheduler& scheduler_;
+  Rank rank_;
+  std::vector<std::string> why_lost_;  // empty: alive
+  runtime::Event losses_{"the loss of a rank"};
+  Duration patience_ = kForever;
+  Traffic traffic_;
+};
+
+}  // namespace starling::transport

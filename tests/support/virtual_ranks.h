@@ -1,0 +1,120 @@
+// Ranks as tasks on virtual time: start some for each rank, maybe have one rank killed at some event, and
+// run.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "starling/core/text.h"
+#include "starling/runtime/scope.h"
+#include "starling/runtime/task.h"
+#include "starling/runtime/virtual_scheduler.h"
+#include "starling/transport/inproc.h"
+#include "starling/transport/network.h"
+
+namespace starling::testing {
+
+class VirtualRanks {
+ public:
+  using Link = transport::AlphaBeta::Link;
+
+  // With a seed, events of one instant run in a random order.
+  explicit VirtualRanks(int ranks, Link link = Link(), std::optional<std::uint64_t> seed = {})
+      : scheduler_(seed ? runtime::VirtualScheduler(*seed) : runtime::VirtualScheduler()),
+        network_(link),
+        world_(scheduler_, ranks, network_),
+        states_(static_cast<std::size_t>(ranks)) {
+    for (int rank = 0; rank < ranks; ++rank) scopes_.emplace_back(scheduler_);
+  }
+
+  int size() const { return world_.size(); }
+  transport::Transport& at(Rank rank) { return world_.at(rank); }
+  transport::InprocWorld& world() { return world_; }
+  runtime::VirtualScheduler& scheduler() { return scheduler_; }
+  double seconds() const {
+    return std::chrono::duration<double>(scheduler_.now().time_since_epoch()).count();
+  }
+
+  // A rank may have several tasks.
+  void start(Rank rank, runtime::Task<> task) {
+    ++state(rank).running;
+    scopes_[static_cast<std::size_t>(rank)].spawn(record(std::move(task), state(rank)),
+                                                  concat("rank ", rank));
+  }
+
+  // After that many events the rank's tasks end where they are and everybody learns of it.
+  void kill_at(std::uint64_t event, Rank rank) {
+    victim_ = rank;
+    kill_event_ = event;
+  }
+
+  // Until all tasks have ended; their errors are in error(). Throws Deadlock.
+  void run() {
+    scheduler_.drive([](void* self) { return static_cast<VirtualRanks*>(self)->finished(); }, this);
+  }
+
+  // body(rank, transport) on every rank; throws the first error of the lowest rank that has one.
+  template <class Body>
+  void run_all(const Body& body) {
+    for (Rank rank = 0; rank < size(); ++rank) start(rank, body(rank, at(rank)));
+    run();
+    for (Rank rank = 0; rank < size(); ++rank) {
+      if (error(rank)) std::rethrow_exception(error(rank));
+    }
+  }
+
+  bool killed(Rank rank) const { return killed_ == rank; }
+  const std::exception_ptr& error(Rank rank) const { return states_[static_cast<std::size_t>(rank)].error; }
+
+ private:
+  struct State {
+    int running = 0;
+    std::exception_ptr error;
+  };
+
+  static runtime::Task<> record(runtime::Task<> task, State& state) {
+    try {
+      co_await task;
+    } catch (...) {
+      if (!state.error) state.error = std::current_exception();
+    }
+    --state.running;
+  }
+
+  bool finished() {
+    if (victim_ && scheduler_.events() >= kill_event_) {
+      killed_ = *std::exchange(victim_, std::nullopt);
+      scopes_[static_cast<std::size_t>(killed_)].cancel();
+      state(killed_).running = 0;
+      world_.lose(killed_, "killed by the test");
+    }
+    for (const State& one : states_) {
+      if (one.running > 0) return false;
+    }
+    return true;
+  }
+
+  State& state(Rank rank) { return states_[static_cast<std::size_t>(rank)]; }
+
+  runtime::VirtualScheduler scheduler_;
+  transport::AlphaBeta network_;
+  transport::InprocWorld world_;
+  std::vector<State> states_;
+  std::optional<Rank> victim_;
+  std::uint64_t kill_event_ = 0;
+  Rank killed_ = -1;
+  std::deque<runtime::Scope> scopes_;  // last: tasks go before what they use
+};
+
+// 0, 1, ..., members - 1
+inline Group everyone(int members) {
+  Group group;
+  for (Rank rank = 0; rank < members; ++rank) group.push_back(rank);
+  return group;
+}
+
+}  // namespace starling::testing

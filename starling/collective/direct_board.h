@@ -1,0 +1,78 @@
+// What members of a direct exchange write for each other, in the board that each rank has in shared memory.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "starling/core/types.h"
+#include "starling/transport/shared_memory.h"
+
+namespace starling::collective {
+
+// Exchanges a rank can be part of at one time; further ones wait for a free posting.
+inline constexpr std::size_t kPostings = 128;
+inline constexpr std::size_t kMaxPieces = 1024;        // of work in one exchange
+inline constexpr std::size_t kInlineBytes = 16 << 10;  // data up to this size may live in the posting itself
+inline constexpr std::size_t kBlockBytes = 32
+                                           << 10;  // summed at one time: with its sources it stays in cache
+inline constexpr int kMaxMembers = 256;
+
+// What one member brings to an exchange. Written by its owner while `state` says kFree, read by the others
+// afterwards. One cache line, so that looking through a rank's postings is quick.
+struct alignas(64) Posting {
+  enum State : std::uint64_t { kFree, kPosted, kLocked, kLeft };
+
+  // serial << 2 | State. Only its owner frees it; anyone may lock it.
+  std::atomic<std::uint64_t> state;
+  std::uint64_t tag;
+  std::uint64_t group;  // hash of the members in order
+  std::uint64_t offset;
+  std::uint64_t count;
+  std::uint32_t type;
+  std::uint32_t task;
+  std::uint32_t reduction;
+  std::int32_t root;
+  double weight;
+};
+static_assert(sizeof(Posting) == 64);
+
+// The common state of an exchange. It lies beside the posting of the group's first member.
+struct Ledger {
+  enum Verdict : std::uint64_t { kOpen, kCommitted, kAborted };
+
+  // serial of the posting << 16 | rank that aborted << 2 | Verdict.
+  alignas(64) std::atomic<std::uint64_t> verdict;
+  std::atomic<std::uint64_t> left[kMaxMembers / 64];  // by rank: has no more business here
+  alignas(64) std::atomic<std::uint64_t> pieces[kMaxPieces];
+};
+
+// The state of a piece of work in one word: who has it, and how far it got. Two steps per block: the sum is
+// formed in the worker's log (odd), the log is copied to every member (even).
+struct Piece {
+  static constexpr std::uint64_t kDone = std::uint64_t{1} << 63;
+  static std::uint64_t claimed(Rank by, std::uint64_t progress) {
+    return (static_cast<std::uint64_t>(by) + 1) << 32 | progress;
+  }
+  static bool free(std::uint64_t word) { return word == 0; }
+  static Rank worker(std::uint64_t word) { return static_cast<Rank>((word >> 32) & 0xffff) - 1; }
+  static std::uint64_t progress(std::uint64_t word) { return word & 0xffffffff; }
+};
+
+struct Board {
+  // Postings from here on have never been used: nobody looks there. Grows only.
+  alignas(64) std::atomic<std::uint64_t> used;
+  Posting postings[kPostings];
+  Ledger ledgers[kPostings];
+  std::byte inline_data[kPostings][kInlineBytes];
+  // A redo log: when its owner dies between forming a sum and handing it to everybody, another member hands
+  // it out from here. Used by one block at a time, without suspending in between, so one is enough.
+  alignas(64) std::byte log[kBlockBytes];
+};
+static_assert(sizeof(Board) <= transport::SharedMemory::kBoardBytes);
+
+inline Board& board_of(transport::SharedMemory& memory, Rank rank) {
+  return *reinterpret_cast<Board*>(memory.board(rank).data());
+}
+
+}  // namespace starling::collective

@@ -6,11 +6,16 @@ if(cli_sources)
   find_package(fmt REQUIRED)
   find_package(spdlog REQUIRED)
   find_package(nlohmann_json REQUIRED)
-  add_executable(starling_cli ${cli_sources})
+  # All but main.cpp is a library, so that the tests can call it.
+  set(cli_main ${PROJECT_SOURCE_DIR}/cli/main.cpp)
+  list(REMOVE_ITEM cli_sources ${cli_main})
+  add_library(starling_cli_parts STATIC ${cli_sources})
+  target_link_libraries(starling_cli_parts PRIVATE starling_options PUBLIC
+    starling::engine CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
+  add_executable(starling_cli ${cli_main})
   set_target_properties(starling_cli PROPERTIES
     OUTPUT_NAME starling RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-  target_link_libraries(starling_cli PRIVATE
-    starling::engine starling_options CLI11::CLI11 fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json)
+  target_link_libraries(starling_cli PRIVATE starling_cli_parts starling_options)
   install(TARGETS starling_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 

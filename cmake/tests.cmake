@@ -27,6 +27,7 @@ foreach(folder IN LISTS test_folders)
   target_link_libraries(${folder}_test PRIVATE starling_options test_support GTest::gtest_main)
   if(folder STREQUAL "cli" AND TARGET starling_cli)
     add_dependencies(cli_test starling_cli)
+    target_link_libraries(cli_test PRIVATE starling_cli_parts)
     target_compile_definitions(cli_test PRIVATE STARLING_PROGRAM="${PROJECT_BINARY_DIR}/starling")
   endif()
   gtest_discover_tests(${folder}_test TEST_PREFIX ${folder}. DISCOVERY_MODE PRE_TEST

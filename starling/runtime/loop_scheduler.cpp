@@ -61,7 +61,7 @@ void LoopScheduler::drive(bool (*finished)(void*), void* argument) {
     if (busy) {
       const Time at = now();
       if (at - last_look_ >= kLookInterval) look_at_descriptors(Duration(0));
-    } else if (!any_ready() && !spin(finished, argument)) {
+    } else if (!any_ready() && !linger(finished, argument)) {
       park();
     }
   }
@@ -119,18 +119,22 @@ bool LoopScheduler::may_spin() const {
   return std::all_of(sources_.begin(), sources_.end(), [](const Source* s) { return s->may_spin(); });
 }
 
-bool LoopScheduler::spin(bool (*finished)(void*), void* argument) {
-  const Time end = now() + options_.spin;
-  while (may_spin()) {
-    for (int i = 0; i < 16; ++i) {
-      if (poll_sources() || has_posted_.load() || any_ready() || finished(argument)) return true;
-      relax();
-    }
+// Looks for news for a while. On a full machine each look hands the core to whoever else can run, which is
+// much cheaper than parking and being rung when the news is only waiting for its turn to be made.
+bool LoopScheduler::linger(bool (*finished)(void*), void* argument) {
+  const Time start = now();
+  for (;;) {
+    if (poll_sources() || has_posted_.load() || any_ready() || finished(argument)) return true;
     const Time at = now();
-    if (at >= end) return false;
     if (!timers().empty() && timers().next_time() <= at) return true;
+    const bool alone = may_spin();
+    if (at - start >= (alone ? options_.spin : options_.yield)) return false;
+    if (alone) {
+      relax();
+    } else {
+      sched_yield();
+    }
   }
-  return false;
 }
 
 void LoopScheduler::set_parked(bool parked) {

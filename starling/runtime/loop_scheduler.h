@@ -24,7 +24,7 @@ class Source {
   virtual bool poll() = 0;
   // Called with true before the last poll ahead of parking, with false afterwards.
   virtual void set_parked(bool) {}
-  // Whether a short spin may replace parking: no more runnable workers than cores.
+  // Whether there is a core for this thread alone: no more runnable workers than cores.
   virtual bool may_spin() const { return true; }
 
  protected:
@@ -33,8 +33,11 @@ class Source {
 
 class LoopScheduler final : public Scheduler {
  public:
+  // How long to look for news before parking: spinning while there is a core for this thread alone, else
+  // yielding the core between two looks.
   struct Options {
-    Duration spin = std::chrono::microseconds(30);  // how long to look for news before parking
+    Duration spin = std::chrono::microseconds(50);
+    Duration yield = std::chrono::microseconds(50);
   };
 
   LoopScheduler() : LoopScheduler(Options{}) {}
@@ -59,7 +62,7 @@ class LoopScheduler final : public Scheduler {
   bool poll_sources();
   bool run_posted();
   void look_at_descriptors(Duration patience);
-  bool spin(bool (*finished)(void*), void* argument);
+  bool linger(bool (*finished)(void*), void* argument);
   bool may_spin() const;
   void park();
   void set_parked(bool parked);

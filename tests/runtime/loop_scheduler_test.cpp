@@ -93,6 +93,7 @@ TEST(LoopScheduler, APostWakesAParkedLoop) {
 TEST(LoopScheduler, NoWakeupIsLost) {
   LoopScheduler::Options no_spin;
   no_spin.spin = Duration(0);
+  no_spin.yield = Duration(0);
   LoopScheduler left(no_spin), right(no_spin);
   Mailbox<int> to_left, to_right;
   constexpr int kRounds = 5000;
@@ -242,6 +243,7 @@ TEST(LoopScheduler, LooksOnceMoreAfterItAnnouncedToPark) {
 TEST(LoopScheduler, NeverSpinsIfASourceForbidsIt) {
   LoopScheduler::Options patient;
   patient.spin = 1h;
+  patient.yield = Duration(0);
   LoopScheduler loop(patient);
   Diary willing, unwilling;
   unwilling.spins = false;

@@ -1,0 +1,12 @@
+#include "cli/bench.h"
+
+#include "cli/bench_collectives.h"
+
+namespace starling::cli {
+
+void add_bench(CLI::App& app) {
+  CLI::App* const bench = app.add_subcommand("bench", "Measure this machine");
+  add_bench_collectives(*bench);
+}
+
+}  // namespace starling::cli

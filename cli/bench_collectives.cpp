@@ -1,0 +1,173 @@
+// Who else uses the machine changes from second to second, so numbers taken one after the other cannot be
+// compared. Here all contestants are started first and then take turns: every round measures each of them
+// once, and the medians over the rounds are compared.
+#include "cli/bench_collectives.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <memory>
+#include <set>
+
+#include "cli/bench_options.h"
+#include "cli/bench_table.h"
+#include "cli/machine.h"
+#include "starling/core/version.h"
+
+namespace starling::cli {
+namespace {
+
+struct Found {
+  const Peer* peer = nullptr;
+  Availability availability;
+};
+
+class Bench {
+ public:
+  explicit Bench(BenchOptions options)
+      : options_(std::move(options)),
+        people_(options_.json == "-" ? stderr : stdout),
+        table_(options_.against, shows_unicode(fileno(people_))) {}
+
+  void run() {
+    introduce();
+    find_peers();
+    tell(table_.header());
+    for (const int ranks : options_.ranks) measure(ranks);
+    write_json();
+    if (failed_) throw Error("starling itself failed, see above");
+  }
+
+ private:
+  void tell(const std::string& line) {
+    fmt::print(people_, "{}\n", line);
+    std::fflush(people_);
+  }
+
+  // Each reason is told once, even if there are many rank counts.
+  void report_missing(const std::string& name, const std::string& why) {
+    if (told_.insert(concat(name, why)).second) tell(concat(name, " is missing: ", why));
+    missing_[name] = why;
+  }
+
+  void introduce();
+  void find_peers();
+  void measure(int ranks);
+  void check_present(const Contestant& contestant);
+  Row measure(int ranks, const Job& job, const std::vector<std::unique_ptr<Contestant>>& contestants);
+  void write_json();
+
+  BenchOptions options_;
+  std::FILE* people_;
+  Table table_;
+  std::vector<Found> found_;
+  std::set<std::string> told_;
+  nlohmann::ordered_json missing_ = nlohmann::ordered_json::object();
+  nlohmann::ordered_json results_ = nlohmann::ordered_json::array();
+  bool failed_ = false;
+};
+
+void Bench::introduce() {
+  tell(fmt::format("Starling {} on {}, {}; medians of {} interleaved rounds.", version(), cpu_name(),
+                   cores_text(usable_cores()), options_.rounds));
+  tell(
+      "vs: the peer's time over ours, above 1 we are faster. memory: the time in which the machine copies "
+      "what");
+  tell("must move at the least, over our time.");
+}
+
+void Bench::find_peers() {
+  for (const Peer* peer : options_.against) {
+    Availability availability = peer->find();
+    if (availability.available) {
+      found_.push_back({peer, std::move(availability)});
+    } else {
+      report_missing(std::string(peer->name), availability.detail);
+    }
+  }
+}
+
+void Bench::check_present(const Contestant& contestant) {
+  if (!contestant.why_missing()) return;
+  report_missing(contestant.name(), *contestant.why_missing());
+  if (contestant.name() == "starling") failed_ = true;
+}
+
+void Bench::measure(int ranks) {
+  std::vector<std::unique_ptr<Contestant>> contestants;
+  contestants.push_back(start_starling(ranks));
+  for (const Found& found : found_) contestants.push_back(found.peer->start(ranks, found.availability));
+  contestants.push_back(start_copying(ranks));
+  for (const auto& contestant : contestants) contestant->connect();
+  for (const Op op : options_.ops) {
+    for (const std::size_t bytes : options_.sizes) {
+      const Row row = measure(ranks, {op, bytes}, contestants);
+      for (const auto& contestant : contestants) check_present(*contestant);
+      tell(table_.line(row));
+      results_.push_back(to_json(row));
+    }
+  }
+}
+
+Row Bench::measure(int ranks, const Job& job, const std::vector<std::unique_ptr<Contestant>>& contestants) {
+  for (const auto& contestant : contestants) contestant->prepare(job);
+  for (int round = 0; round < options_.rounds; ++round) {
+    for (const auto& contestant : contestants) contestant->run_round();
+  }
+  Row row{job, ranks, contestants.front()->microseconds(), contestants.back()->microseconds(), {}};
+  for (const Peer* peer : options_.against) row.peer_us[std::string(peer->name)] = std::nullopt;
+  for (std::size_t i = 0; i < found_.size(); ++i) {
+    row.peer_us[std::string(found_[i].peer->name)] = contestants[i + 1]->microseconds();
+  }
+  return row;
+}
+
+void Bench::write_json() {
+  if (options_.json.empty()) return;
+  nlohmann::ordered_json json;
+  json["machine"] = {{"cpu", cpu_name()},
+                     {"cores", usable_cores()},
+                     {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
+  json["command"] = own_command_line();
+  json["missing"] = missing_;
+  json["results"] = results_;
+  const std::string text = json.dump(2) + "\n";
+  if (options_.json == "-") {
+    fmt::print("{}", text);
+  } else if (!(std::ofstream(options_.json) << text << std::flush)) {
+    throw Error(concat("cannot write ", options_.json));
+  }
+}
+
+// A name that cannot be written is found out before the measurement, not after it.
+void check_writable(const std::string& file) {
+  if (file.empty() || file == "-") return;
+  if (!std::ofstream(file, std::ios::app)) {
+    throw InvalidArgument(concat("--json: '", file, "' cannot be written: ", std::strerror(errno)));
+  }
+}
+
+}  // namespace
+
+void add_bench_collectives(CLI::App& bench) {
+  CLI::App* const command = bench.add_subcommand("collectives", "Collectives against those of MPI and Gloo");
+  const auto text = std::make_shared<BenchText>();
+  command->add_option("--ranks", text->ranks, "Numbers of ranks, one after the other")->capture_default_str();
+  command->add_option("--sizes", text->sizes, "Bytes of the vectors, with k, m or g")->capture_default_str();
+  command->add_option("--ops", text->ops, "allreduce, broadcast, allgather")->capture_default_str();
+  command->add_option("--against", text->against, "mpi, gloo, or none")->capture_default_str();
+  command->add_option("--rounds", text->rounds, "Rounds, of which the median counts")->capture_default_str();
+  command->add_option("--json", text->json, "Also write the results to this file; - for standard output");
+  command->callback([text] {
+    BenchOptions options = parse_options(*text);
+    check_memory(options, available_memory());
+    check_writable(options.json);
+    Bench(std::move(options)).run();
+  });
+}
+
+}  // namespace starling::cli

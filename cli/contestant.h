@@ -1,0 +1,58 @@
+// One who takes part in the benchmark: some ranks that wait for commands, and what was measured.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/control.h"
+#include "cli/peers/job.h"
+#include "cli/processes.h"
+
+namespace starling::cli {
+
+// The middle one, or the mean of the two in the middle. At least one value.
+double median(std::vector<double> values);
+
+// How many runs make a round of about 75 ms, if one takes that many microseconds.
+int iterations_for(double microseconds);
+
+// From the first failure on it is missing: calls do nothing and there are no results. Only a wrong result is
+// thrown (WrongResult), for then no number can be trusted.
+class Contestant {
+ public:
+  // Starts the processes, which will connect to the address.
+  using Start = std::function<std::unique_ptr<Processes>(const std::string& address)>;
+
+  Contestant(std::string name, int connections, const Start& start);
+  Contestant(const Contestant&) = delete;
+  Contestant& operator=(const Contestant&) = delete;
+  ~Contestant();
+
+  const std::string& name() const { return name_; }
+  const std::optional<std::string>& why_missing() const { return why_missing_; }
+
+  void connect();
+
+  void prepare(const Job& job);
+  void run_round();
+  // Microseconds per run: of each round the slowest rank, of these the median. Nothing without any round.
+  std::optional<double> microseconds() const;
+
+ private:
+  void attempt(const std::function<void()>& action);
+  double time(int iterations);
+  double time_round();
+
+  std::string name_;
+  Control control_;
+  std::unique_ptr<Processes> processes_;
+  std::optional<std::string> why_missing_;
+  Job job_;
+  int iterations_ = 1;
+  std::vector<double> rounds_;
+};
+
+}  // namespace starling::cli

@@ -1,0 +1,164 @@
+#include "cli/info.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "cli/contests.h"
+#include "cli/machine.h"
+#include "starling/collective/select.h"
+#include "starling/core/combine.h"
+#include "starling/core/version.h"
+
+namespace starling::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string compiler() {
+#if defined(__clang__)
+  return __VERSION__;  // names Clang itself
+#else
+  return concat("GCC ", __VERSION__);
+#endif
+}
+
+std::string build_type() {
+  std::vector<std::string_view> words;
+#if defined(__OPTIMIZE__)
+  words.emplace_back("optimized");
+#else
+  words.emplace_back("not optimized");
+#endif
+#if defined(NDEBUG)
+  words.emplace_back("without assertions");
+#else
+  words.emplace_back("with assertions");
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+  words.emplace_back("address sanitizer");
+#elif defined(__SANITIZE_THREAD__)
+  words.emplace_back("thread sanitizer");
+#endif
+  return join(words);
+}
+
+// The processor's features that the vector kernels in use are compiled for.
+std::vector<std::string> features_used() {
+  if (&detail::active_kernels() == &detail::baseline_kernels()) return {};
+  return {"avx2", "f16c"};
+}
+
+// By trying: containers may forbid what the kernel has.
+Availability shared_memory() {
+  const int memory = memfd_create("probe", MFD_CLOEXEC);
+  if (memory < 0) return {false, concat("memfd_create: ", std::strerror(errno)), {}};
+  close(memory);
+  const auto process = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
+  if (process < 0) return {false, concat("pidfd_open: ", std::strerror(errno)), {}};
+  close(process);
+  return {true, "ranks of one host", {}};
+}
+
+struct Part {
+  std::string_view name;
+  Availability state;
+};
+
+const Availability kLater{false, "not part of this version", {}};
+
+std::vector<Part> transports() {
+  return {{"inproc", {true, "ranks of one process", {}}},
+          {"shm", shared_memory()},
+          {"ucx", kLater},
+          {"mpi", kLater}};
+}
+
+std::vector<Part> found_peers() {
+  std::vector<Part> parts;
+  for (const Peer& peer : peers()) parts.push_back({peer.name, peer.find()});
+  return parts;
+}
+
+Json to_json(const std::vector<Part>& parts) {
+  Json json;
+  for (const Part& part : parts) {
+    json[std::string(part.name)] = {{"available", part.state.available}, {"detail", part.state.detail}};
+  }
+  return json;
+}
+
+Json all_reduce_tables() {
+  if (const auto chosen = collective::Selection::from_environment()) {
+    return {{"STARLING_ALLREDUCE", chosen->text()}};
+  }
+  return {{"shared memory", collective::Selection::shared_memory().text()},
+          {"network", collective::Selection::network().text()}};
+}
+
+Json collect() {
+  Json json;
+  json["version"] = version();
+  json["compiler"] = compiler();
+  json["build"] = build_type();
+  json["cpu"] = cpu_name();
+  json["cores"] = usable_cores();
+  json["kernels"] = detail::active_kernels().name;
+  json["features"] = features_used();
+  json["transports"] = to_json(transports());
+  json["frameworks"] = to_json({{"libtorch", kLater}});
+  json["peers"] = to_json(found_peers());
+  json["allreduce"] = all_reduce_tables();
+  return json;
+}
+
+void print_parts(const Json& parts) {
+  for (const auto& [name, part] : parts.items()) {
+    fmt::print("  {:<12}{}: {}\n", name, part["available"].get<bool>() ? "yes" : "no",
+               part["detail"].get<std::string>());
+  }
+}
+
+void print(const Json& json) {
+  const auto text = [&](const char* key) { return json[key].get<std::string>(); };
+  const auto features = json["features"].get<std::vector<std::string>>();
+  fmt::print("starling {}\n", text("version"));
+  fmt::print("compiler      {}, {}\n", text("compiler"), text("build"));
+  fmt::print("processor     {}, {} usable\n", text("cpu"), cores_text(json["cores"].get<int>()));
+  fmt::print("kernels       {}, using {}\n", text("kernels"),
+             features.empty() ? "no extra features" : join(features));
+  fmt::print("\ntransports\n");
+  print_parts(json["transports"]);
+  fmt::print("\nframeworks\n");
+  print_parts(json["frameworks"]);
+  fmt::print("\npeers of the benchmark\n");
+  print_parts(json["peers"]);
+  fmt::print("\nall-reduce by bytes\n");
+  for (const auto& [name, table] : json["allreduce"].items()) {
+    fmt::print("  {}: {}\n", name, table.get<std::string>());
+  }
+}
+
+}  // namespace
+
+void add_info(CLI::App& app) {
+  CLI::App* const command = app.add_subcommand("info", "Show what this program can use here, and what not");
+  const auto as_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *as_json, "As JSON");
+  command->callback([as_json] {
+    const Json json = collect();
+    if (*as_json) {
+      fmt::print("{}\n", json.dump(2));
+    } else {
+      print(json);
+    }
+  });
+}
+
+}  // namespace starling::cli

@@ -1,0 +1,18 @@
+// What the program can tell about where and how it runs.
+#pragma once
+
+#include <string>
+
+#include "starling/core/cpu.h"
+
+namespace starling::cli {
+
+// Those this process may run on.
+int usable_cores();
+// "1 core", "2 cores"
+std::string cores_text(int cores);
+
+// How this program was called.
+std::string own_command_line();
+
+}  // namespace starling::cli

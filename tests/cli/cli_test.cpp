@@ -1,0 +1,138 @@
+// The program as its users see it: exit codes, and what goes to which stream.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "starling/core/text.h"
+#include "starling/core/version.h"
+#include "tests/cli/program.h"
+
+namespace starling::cli {
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+auto lines_in(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+
+// Exit code 2, and nothing but one line on stderr that names the value and what else is expected of it.
+void expect_refused(const Words& arguments, const std::string& value, const std::string& allowed) {
+  const Ran ran = run_program(arguments);
+  SCOPED_TRACE(concat("starling ", join(arguments, " "), "\n", ran.err));
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(lines_in(ran.err), 1);
+  EXPECT_TRUE(ran.err.starts_with("starling: "));
+  EXPECT_NE(ran.err.find(value), std::string::npos) << value;
+  EXPECT_NE(ran.err.find(allowed), std::string::npos) << allowed;
+}
+
+Words bench(Words more) {
+  Words words{"bench", "collectives"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST(Cli, HelpGoesToStdout) {
+  for (const Words& words : {Words{"--help"}, Words{"info", "--help"}, bench({"--help"})}) {
+    const Ran ran = run_program(words);
+    EXPECT_EQ(ran.exit_code, 0);
+    EXPECT_NE(ran.out.find("Usage"), std::string::npos);
+    EXPECT_EQ(ran.err, "");
+  }
+  EXPECT_NE(run_program({"--help"}).out.find("bench"), std::string::npos);
+}
+
+TEST(Cli, WithoutACommandHelpGoesToStderr) {
+  for (const Words& words : {Words{}, Words{"bench"}}) {
+    const Ran ran = run_program(words);
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_NE(ran.err.find("Usage"), std::string::npos);
+  }
+}
+
+TEST(Cli, TellsItsVersion) {
+  const Ran ran = run_program({"--version"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.out, concat("starling ", version(), "\n"));
+}
+
+TEST(Cli, RefusesUnknownWords) {
+  expect_refused({"frobnicate"}, "frobnicate", "--help");
+  expect_refused({"--frobnicate"}, "--frobnicate", "--help");
+  expect_refused({"info", "--frobnicate"}, "--frobnicate", "--help");
+  expect_refused({"bench", "frobnicate"}, "frobnicate", "--help");
+  expect_refused(bench({"more"}), "more", "--help");
+}
+
+TEST(Cli, RefusesBadRanks) {
+  for (const char* ranks : {"0", "257", "-1", "x", "2x", "1.5"}) {
+    expect_refused(bench({"--ranks", ranks}), concat("'", ranks, "'"), "from 1 to 256");
+  }
+  expect_refused(bench({"--ranks", "2,,4"}), "''", "from 1 to 256");
+  expect_refused(bench({"--ranks", ""}), "--ranks", "''");
+  expect_refused(bench({"--ranks"}), "--ranks", "required");
+}
+
+TEST(Cli, RefusesBadSizes) {
+  for (const char* size : {"x", "1.5k", "12q", "-4"}) {
+    expect_refused(bench({"--sizes", size}), concat("'", size, "'"), "k, m or g");
+  }
+  for (const char* size : {"0", "6", "1023", "5g"}) {
+    expect_refused(bench({"--sizes", concat("1k,", size)}), concat("'", size, "'"), "multiple of 4 bytes");
+  }
+  expect_refused(bench({"--ranks", "256", "--sizes", "4g"}), "'4g' over 256 ranks", "available");
+}
+
+TEST(Cli, RefusesOtherBadOptions) {
+  expect_refused(bench({"--ops", "allreduce,scatter"}), "'scatter'", "allreduce, broadcast, allgather");
+  expect_refused(bench({"--against", "nccl"}), "'nccl'", "mpi, gloo, none");
+  expect_refused(bench({"--rounds", "0"}), "'0'", "from 1 to 1000");
+  expect_refused(bench({"--json", "/nonexistent/file"}), "/nonexistent/file", "No such file");
+}
+
+TEST(Cli, RefusesABadEnvironment) {
+  const Ran ran = run_program({"info"}, {"STARLING_SIMD=mmx"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_EQ(ran.err, "starling: STARLING_SIMD: 'mmx' is not one of auto, baseline, avx2\n");
+}
+
+TEST(Info, NamesEverything) {
+  const Ran ran = run_program({"info"}, {"STARLING_PYTHON=/nonexistent/python"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.err, "");
+  for (const char* word :
+       {version(), "compiler", "processor", "kernels", "inproc", "shm", "ucx", "mpi", "libtorch", "gloo",
+        "/nonexistent/python: not there", "all-reduce", "shared memory: ", "network: "}) {
+    EXPECT_NE(ran.out.find(word), std::string::npos) << word << " is missing in\n" << ran.out;
+  }
+}
+
+TEST(Info, TellsTheSameAsJson) {
+  const Ran ran =
+      run_program({"info", "--json"}, {"STARLING_PYTHON=/nonexistent/python", "STARLING_SIMD=baseline"});
+  EXPECT_EQ(ran.exit_code, 0);
+  const Json json = Json::parse(ran.out);
+  EXPECT_EQ(json["version"], version());
+  EXPECT_EQ(json["kernels"], "baseline");
+  EXPECT_TRUE(json["features"].empty());
+  EXPECT_GE(json["cores"], 1);
+  EXPECT_EQ(json["transports"]["shm"]["available"], true);
+  EXPECT_EQ(json["transports"]["ucx"]["available"], false);
+  EXPECT_EQ(json["peers"]["gloo"]["available"], false);
+  EXPECT_FALSE(json["peers"]["gloo"]["detail"].get<std::string>().empty());
+  EXPECT_TRUE(json["allreduce"].contains("network"));
+}
+
+TEST(Info, ShowsTheTableOfTheEnvironment) {
+  const Ran ran =
+      run_program({"info", "--json"}, {"STARLING_PYTHON=/nonexistent/python", "STARLING_ALLREDUCE=0-: ring"});
+  EXPECT_EQ(Json::parse(ran.out)["allreduce"], Json({{"STARLING_ALLREDUCE", "0-: ring"}}));
+}
+
+}  // namespace
+}  // namespace starling::cli

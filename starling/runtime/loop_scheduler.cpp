@@ -158,6 +158,7 @@ void LoopScheduler::look_at_descriptors(Duration patience) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
   const timespec limit{seconds.count(), (patience - seconds).count()};
   const int count = epoll_pwait2(epoll_, events.data(), static_cast<int>(events.size()), &limit, nullptr);
+  if (count < 0 && errno != EINTR) throw Error(concat("epoll_pwait2: ", std::strerror(errno)));
   last_look_ = now();
   for (int i = 0; i < count; ++i) {
     const auto found = watched_.find(events[static_cast<std::size_t>(i)].data.fd);

@@ -42,7 +42,7 @@ void Scope::child_finished(Child& child) noexcept {
   child.Hook<ChildTag>::unlink();
   ended_.push_back(child);
   --running_;
-  const std::exception_ptr& error = child.task.handle().promise().error();
+  const std::exception_ptr error = child.task.handle().promise().error();
   if (error && !error_) error_ = error;
   if (error || race_) {
     destroy(children_);
@@ -77,7 +77,7 @@ std::string Scope::Join::describe() const {
 
 bool Scope::Join::await_resume() const {
   if (scope_.error_) std::rethrow_exception(scope_.error_);
-  return scope_.running_ == 0;
+  return !expired() || scope_.running_ == 0;
 }
 
 }  // namespace starling::runtime

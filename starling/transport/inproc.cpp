@@ -23,7 +23,7 @@ class InprocWorld::Endpoint : public Transport {
     if (const std::exception_ptr error = hopeless(receiving)) receiving.fail(error);
   }
 
-  void withdraw_recv(Inbound& receiving) noexcept override { receiving.unqueue(); }
+  void withdraw_recv(Inbound& receiving) noexcept override { receiving.unlink(); }
 
   void apply_loss(Rank rank, const std::string& why) {
     if (!record_loss(rank, why)) return;
@@ -31,14 +31,6 @@ class InprocWorld::Endpoint : public Transport {
   }
 
   Matcher matcher_;
-
- private:
-  // The error of a receive that nobody can satisfy any more, else null.
-  std::exception_ptr hopeless(const Inbound& receiving) const {
-    if (receiving.peer() != kAnyRank) return lost(receiving.peer()) ? loss_of(receiving.peer()) : nullptr;
-    if (others_left() > 0 || size() == 1) return nullptr;
-    return std::make_exception_ptr(PeerLost(rank() == 0 ? size() - 1 : 0, "all other ranks are lost"));
-  }
 };
 
 // On virtual time a message under way is the Sending itself; nothing is copied if the receive was posted
@@ -52,7 +44,7 @@ class InprocWorld::VirtualEndpoint final : public Endpoint {
   void learn_loss(Rank rank, const std::string& why) override { apply_loss(rank, why); }
 
  private:
-  using Queue = runtime::Wait::Queue;
+  using Queue = Operation::Queue;
   static constexpr std::uint64_t kHeldBack = 1;  // a ticket
 
   void start_send(Sending& sending) override {
@@ -66,7 +58,7 @@ class InprocWorld::VirtualEndpoint final : public Endpoint {
 
   void withdraw_send(Sending& sending) noexcept override {
     network_.cancel(sending.flight);
-    sending.unqueue();
+    sending.unlink();
     if (Sending* next = held_back(under_way_[sending.peer()])) scheduler().soon(next->flight);
   }
 

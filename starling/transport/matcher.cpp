@@ -32,7 +32,7 @@ Matcher::~Matcher() {
 
 Inbound* Matcher::find(Rank from, Tag tag) {
   return static_cast<Inbound*>(bucket(tag).posted.find(
-      [&](runtime::Wait& wait) { return fits(static_cast<Inbound&>(wait), from, tag); }));
+      [&](Operation& posted) { return fits(static_cast<Inbound&>(posted), from, tag); }));
 }
 
 void Matcher::deliver(std::unique_ptr<Arrival> arrival) {

@@ -66,8 +66,8 @@ class Matcher {
   void fail_if(ErrorOf error_of) {
     for (auto& bucket : buckets_) {
       std::vector<std::pair<Inbound*, std::exception_ptr>> failed;
-      bucket.posted.for_each([&](runtime::Wait& wait) {
-        auto& receiving = static_cast<Inbound&>(wait);
+      bucket.posted.for_each([&](Operation& operation) {
+        auto& receiving = static_cast<Inbound&>(operation);
         if (std::exception_ptr error = error_of(receiving)) failed.emplace_back(&receiving, error);
       });
       for (auto& [receiving, error] : failed) receiving->fail(error);
@@ -76,7 +76,7 @@ class Matcher {
 
  private:
   struct Bucket {
-    runtime::Wait::Queue posted;
+    Operation::Queue posted;
     runtime::List<Arrival, Arrival> arrived;
   };
   Bucket& bucket(Tag tag) { return buckets_[(tag * 0x9e3779b97f4a7c15ULL) >> 58]; }

@@ -30,8 +30,7 @@ class Network {
 };
 
 // Each directed pair of ranks has its own link: a message of m bytes occupies it for m * beta and arrives
-// alpha after it has left. Messages on one link go one after the other and arrive at distinct instants, so a
-// scheduler that shuffles an instant keeps their order; links do not disturb each other.
+// alpha after it has left. Messages on one link go one after the other; links do not disturb each other.
 class AlphaBeta final : public Network {
  public:
   struct Link {
@@ -47,7 +46,6 @@ class AlphaBeta final : public Network {
   struct State {
     Link link;
     Time free{};
-    Time last_arrival{};
   };
   State& state(Rank from, Rank to);
 

@@ -5,11 +5,36 @@
 
 namespace starling::transport {
 
-Time Operation::deadline() const { return net_.scheduler().now() + net_.patience(); }
+Time deadline_of(const Transport& net) { return net.scheduler().now() + net.patience(); }
 
-void Operation::fail_late() {
-  fail(std::make_exception_ptr(Timeout(concat("rank ", net_.rank(), ": ", describe(), ": nothing after ",
-                                              format_duration(net_.scheduler().now() - since())))));
+std::string OperationWait::describe() const {
+  return operation_ != nullptr ? operation_->describe() : "an operation that no longer exists";
+}
+
+void OperationWait::expire() { operation_->expire(context().scheduler->now() - since()); }
+
+Operation& OperationWait::finished() const {
+  if (operation_ == nullptr) throw Error("the operation was destroyed while it was awaited");
+  return *operation_;
+}
+
+Operation::~Operation() {
+  while (!waits_.empty()) {
+    auto& wait = static_cast<OperationWait&>(waits_.front());
+    wait.operation_ = nullptr;
+    wait.wake();
+  }
+}
+
+void Operation::complete() {
+  done_ = true;
+  unlink();
+  while (!waits_.empty()) waits_.front().wake();
+}
+
+void Operation::fail_late(Duration waited) {
+  fail(std::make_exception_ptr(
+      Timeout(concat("rank ", net_.rank(), ": ", describe(), ": nothing after ", format_duration(waited)))));
 }
 
 Sending::Sending(Transport& net, Rank to, Tag tag, std::span<const std::byte> data)
@@ -25,9 +50,9 @@ std::string Sending::describe() const {
   return concat("rank ", peer(), " to take message ", tag(), " of ", bytes(), " bytes");
 }
 
-void Sending::expire() {
+void Sending::expire(Duration waited) {
   net().withdraw_send(*this);
-  fail_late();
+  fail_late(waited);
 }
 
 void Sending::Flight::arrive(Wakeup& self) {
@@ -39,9 +64,9 @@ Inbound::~Inbound() {
   if (!done()) net().withdraw_recv(*this);
 }
 
-void Inbound::expire() {
+void Inbound::expire(Duration waited) {
   net().withdraw_recv(*this);
-  fail_late();
+  fail_late(waited);
 }
 
 Receiving::Receiving(Transport& net, Rank from, Tag tag, std::span<std::byte> data)

@@ -6,6 +6,7 @@
 #include <exception>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "starling/core/types.h"
@@ -24,27 +25,55 @@ struct Letter {
   std::vector<std::byte> bytes;
 };
 
-// Common to sends and receives: pending until the transport completes or fails it.
-class Operation : public runtime::Wait {
+class Operation;
+
+// The waiting for an operation, in the frame of whoever awaits it: a task that is cancelled while it waits
+// leaves the operation as it is. The deadline counts from here.
+class OperationWait : public runtime::Wait {
  public:
+  explicit OperationWait(Operation& operation) : operation_(&operation) {}
+  std::string describe() const override;
+  bool await_ready() const;
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> self);
+
+ protected:
+  Operation& finished() const;
+
+ private:
+  friend class Operation;
+  void expire() override;
+
+  Operation* operation_;  // null: it was destroyed while we waited
+};
+
+template <class Kind>
+class OperationAwaiter final : public OperationWait {
+ public:
+  using OperationWait::OperationWait;
+  decltype(auto) await_resume() const { return static_cast<Kind&>(finished()).result(); }
+};
+
+// Common to sends and receives: pending until the transport completes or fails it.
+class Operation : public runtime::Hook<Operation> {
+ public:
+  using Queue = runtime::List<Operation, Operation>;
+
+  virtual ~Operation();
+
+  // What is waited for, as a noun.
+  virtual std::string describe() const = 0;
+  // The deadline of a wait has passed: takes it back from the transport and fails it with Timeout.
+  virtual void expire(Duration waited) = 0;
+
   Rank peer() const { return peer_; }
   Tag tag() const { return tag_; }
   std::size_t bytes() const { return bytes_; }
   Transport& net() const { return net_; }
 
-  bool await_ready() const { return done_; }
-  template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> self) {
-    begin(self, deadline());
-  }
-
   // For transports.
   bool done() const { return done_; }
-  void complete() {
-    done_ = true;
-    unqueue();
-    if (waiting()) wake();
-  }
+  void complete();
   void fail(std::exception_ptr error) {
     error_ = std::move(error);
     complete();
@@ -57,16 +86,18 @@ class Operation : public runtime::Wait {
   void check() const {
     if (error_) std::rethrow_exception(error_);
   }
-  Time deadline() const;
-  void fail_late();  // with a Timeout that names what was waited for
+  void fail_late(Duration waited);
 
  private:
+  friend class OperationWait;
+
   Transport& net_;
   Rank peer_;
   Tag tag_;
   std::size_t bytes_;
   bool done_ = false;
   std::exception_ptr error_;
+  runtime::Wait::Queue waits_;
 };
 
 // Done when the buffer may be reused; the receiver may not have asked for the message yet.
@@ -75,7 +106,9 @@ class [[nodiscard]] Sending final : public Operation {
   Sending(Transport& net, Rank to, Tag tag, std::span<const std::byte> data);
   ~Sending() override;
   std::string describe() const override;
-  void await_resume() const { check(); }
+  void expire(Duration waited) override;
+  OperationAwaiter<Sending> operator co_await() { return OperationAwaiter<Sending>(*this); }
+  void result() const { check(); }
 
   std::span<const std::byte> data() const { return {data_, bytes()}; }
 
@@ -89,7 +122,6 @@ class [[nodiscard]] Sending final : public Operation {
   std::uint64_t ticket = 0;
 
  private:
-  void expire() override;
   const std::byte* data_;
 };
 
@@ -97,14 +129,12 @@ class [[nodiscard]] Sending final : public Operation {
 class Inbound : public Operation {
  public:
   using Operation::Operation;
+  void expire(Duration waited) override;
   // Where a message of this size shall be written. Throws if it does not fit.
   virtual std::span<std::byte> room(Rank from, std::size_t bytes) = 0;
 
  protected:
   ~Inbound() override;
-
- private:
-  void expire() override;
 };
 
 class [[nodiscard]] Receiving final : public Inbound {
@@ -112,7 +142,8 @@ class [[nodiscard]] Receiving final : public Inbound {
   Receiving(Transport& net, Rank from, Tag tag, std::span<std::byte> data);
   std::string describe() const override;
   std::span<std::byte> room(Rank from, std::size_t bytes) override;
-  void await_resume() const { check(); }
+  OperationAwaiter<Receiving> operator co_await() { return OperationAwaiter<Receiving>(*this); }
+  void result() const { check(); }
 
  private:
   std::byte* data_;
@@ -123,7 +154,8 @@ class [[nodiscard]] ReceivingAny final : public Inbound {
   ReceivingAny(Transport& net, Tag tag);
   std::string describe() const override;
   std::span<std::byte> room(Rank from, std::size_t bytes) override;
-  Letter await_resume() {
+  OperationAwaiter<ReceivingAny> operator co_await() { return OperationAwaiter<ReceivingAny>(*this); }
+  Letter result() {
     check();
     return std::move(letter_);
   }
@@ -131,5 +163,15 @@ class [[nodiscard]] ReceivingAny final : public Inbound {
  private:
   Letter letter_;
 };
+
+Time deadline_of(const Transport& net);
+
+inline bool OperationWait::await_ready() const { return operation_->done_; }
+
+template <class Promise>
+void OperationWait::await_suspend(std::coroutine_handle<Promise> self) {
+  begin(self, deadline_of(operation_->net_));
+  operation_->waits_.push_back(*this);
+}
 
 }  // namespace starling::transport

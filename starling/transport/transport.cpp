@@ -36,7 +36,7 @@ void Transport::arrive(Sending&) { assert(!"this transport hands nothing to a Ne
 
 bool Transport::record_loss(Rank rank, std::string why) {
   if (lost(rank)) return false;
-  why_lost_[static_cast<std::size_t>(rank)] = std::move(why);
+  why_lost_[static_cast<std::size_t>(rank)] = why.empty() ? "no reason given" : std::move(why);
   losses_.pulse();
   return true;
 }
@@ -45,9 +45,13 @@ std::exception_ptr Transport::loss_of(Rank rank) const {
   return std::make_exception_ptr(PeerLost(rank, why_lost(rank)));
 }
 
-int Transport::others_left() const {
-  const auto alive = std::count(why_lost_.begin(), why_lost_.end(), std::string{});
-  return static_cast<int>(alive) - (lost(rank_) ? 0 : 1);
+std::exception_ptr Transport::hopeless(const Inbound& receiving) const {
+  if (receiving.peer() != kAnyRank) return lost(receiving.peer()) ? loss_of(receiving.peer()) : nullptr;
+  for (Rank other = 0; other < size(); ++other) {
+    if (other != rank_ && !lost(other)) return nullptr;
+  }
+  if (size() == 1) return nullptr;
+  return loss_of(rank_ == 0 ? size() - 1 : 0);
 }
 
 }  // namespace starling::transport

@@ -86,7 +86,8 @@ class Transport {
   // False if the rank was lost before.
   bool record_loss(Rank rank, std::string why);
   std::exception_ptr loss_of(Rank rank) const;
-  int others_left() const;
+  // The error of a receive that nobody can satisfy any more, else null.
+  std::exception_ptr hopeless(const Inbound& receiving) const;
 
  private:
   friend class Operation;

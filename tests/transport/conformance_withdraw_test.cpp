@@ -206,5 +206,39 @@ TEST_P(Conformance, PatienceDoesNotTouchWhatComesInTime) {
   });
 }
 
+// An operation belongs to its frame, the waiting for it to another: whoever stops waiting leaves it as it is.
+TEST_P(Conformance, AnOperationOutlivesAWaitThatIsCancelled) {
+  expect_good(2, [](Peer& peer) -> Task<> {
+    if (peer.net.rank() == 0) {
+      co_await await_signal(peer.net, 1, 1);
+      const Bytes data = pattern(64, 5);
+      co_await peer.net.send(1, 2, data);
+    } else {
+      Bytes data(64);
+      auto receiving = peer.net.recv(0, 2, data);
+      const auto wait = [](Receiving& pending) -> Task<> { co_await pending; };
+      auto limited = runtime::with_deadline(1us, "a short wait", wait(receiving));
+      check_contains(co_await error_of<Timeout>(limited), "message 2");
+      co_await signal(peer.net, 0, 1);
+      co_await receiving;
+      check(matches(data, 5), "the message is whole");
+    }
+  });
+}
+
+TEST_P(Conformance, AnOperationThatIsDestroyedEndsTheWaitForIt) {
+  expect_good(1, [](Peer& peer) -> Task<> {
+    Bytes data(64);
+    std::optional<Receiving> receiving(std::in_place, peer.net, 0, 2, data);
+    const auto wait = [](Receiving& pending) -> Task<> { co_await pending; };
+    const auto destroy = [](std::optional<Receiving>& pending) -> Task<> {
+      co_await runtime::yield();
+      pending.reset();
+    };
+    auto both = runtime::when_all(wait(*receiving), destroy(receiving));
+    check_contains(co_await error_of<Error>(both), "destroyed");
+  });
+}
+
 }  // namespace
 }  // namespace starling::transport

@@ -29,7 +29,7 @@ class Idle final : public Transport {
   void start_send(Sending&) override {}
   void start_recv(Inbound&) override {}
   void withdraw_send(Sending&) noexcept override {}
-  void withdraw_recv(Inbound& receiving) noexcept override { receiving.unqueue(); }
+  void withdraw_recv(Inbound& receiving) noexcept override { receiving.unlink(); }
 };
 
 class MatcherTest : public ::testing::Test {
@@ -40,7 +40,7 @@ class MatcherTest : public ::testing::Test {
 
   static std::string error_of(const Receiving& receiving) {
     try {
-      receiving.await_resume();
+      receiving.result();
     } catch (const Error& error) {
       return error.what();
     }
@@ -108,11 +108,11 @@ TEST_F(MatcherTest, AnyTakesTheOldestOfAllSenders) {
   EXPECT_TRUE(matcher_.post(second));
   EXPECT_FALSE(matcher_.post(third));
   matcher_.deliver(message(2, 7, 0, 3));
-  EXPECT_EQ(first.await_resume().from, 3);
-  const Letter letter = second.await_resume();
+  EXPECT_EQ(first.result().from, 3);
+  const Letter letter = second.result();
   EXPECT_EQ(letter.from, 1);
   EXPECT_EQ(letter.bytes, pattern(6, 2));
-  EXPECT_EQ(third.await_resume().from, 2);
+  EXPECT_EQ(third.result().from, 2);
 }
 
 TEST_F(MatcherTest, AWrongSizeFailsTheReceiveAndUsesUpTheMessage) {

@@ -137,14 +137,14 @@ bool ShmTransport::transmit_offer(Sending& sending) {
   const bool staged = offered.sending == nullptr;
   sending.ticket = number;
   offered_.emplace(number, std::move(offered));
-  sending.unqueue();
+  sending.unlink();
   if (staged) sending.complete();
   return true;
 }
 
 // A withdrawn offer's serial is never used again, so the record that may still lie in the pipe names nothing.
 void ShmTransport::withdraw_send(Sending& sending) noexcept {
-  sending.unqueue();
+  sending.unlink();
   const auto found = offered_.find(sending.ticket);
   if (found == offered_.end() || found->second.sending != &sending) return;
   arena_->offer(rank(), found->first).word.store(Offer::make(found->second.serial, Offer::kWithdrawn));
@@ -155,13 +155,6 @@ void ShmTransport::withdraw_send(Sending& sending) noexcept {
 void ShmTransport::start_recv(Inbound& receiving) {
   if (matcher_.post(receiving)) return;
   if (const std::exception_ptr error = hopeless(receiving)) receiving.fail(error);
-}
-
-// The error of a receive that nobody can satisfy any more, else null.
-std::exception_ptr ShmTransport::hopeless(const Inbound& receiving) const {
-  if (receiving.peer() != kAnyRank) return lost(receiving.peer()) ? loss_of(receiving.peer()) : nullptr;
-  if (others_left() > 0 || size() == 1) return nullptr;
-  return loss_of(rank() == 0 ? size() - 1 : 0);
 }
 
 // News for `to` is in the pipe. The order of the two sequentially consistent operations here and of those in

@@ -57,7 +57,7 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   void start_send(Sending& sending) override;
   void start_recv(Inbound& receiving) override;
   void withdraw_send(Sending& sending) noexcept override;
-  void withdraw_recv(Inbound& receiving) noexcept override { receiving.unqueue(); }
+  void withdraw_recv(Inbound& receiving) noexcept override { receiving.unlink(); }
 
   bool poll() override;
   void set_parked(bool parked) override;
@@ -75,14 +75,13 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   void handle_nudges();
   void handle_changes();
   void handle_loss(Rank rank);
-  std::exception_ptr hopeless(const Inbound& receiving) const;
 
   runtime::LoopScheduler& loop_;
   std::shared_ptr<shm::Arena> arena_;
   std::shared_ptr<shm::Heap> heap_;
   shm::Obituary obituary_;
   Matcher matcher_;
-  std::vector<runtime::Wait::Queue> backlog_;  // sends that found no room, by receiver
+  std::vector<Operation::Queue> backlog_;  // sends that found no room, by receiver
   std::unordered_map<std::uint64_t, Offered> offered_;
   std::vector<std::uint64_t> free_offers_;
   std::uint64_t next_serial_ = 1;

@@ -14,8 +14,9 @@ namespace starling::collective {
 inline constexpr std::size_t kPostings = 128;
 inline constexpr std::size_t kMaxPieces = 1024;        // of work in one exchange
 inline constexpr std::size_t kInlineBytes = 16 << 10;  // data up to this size may live in the posting itself
-inline constexpr std::size_t kBlockBytes = 32
-                                           << 10;  // summed at one time: with its sources it stays in cache
+// Summed at one time. Small enough that the sum is written back while the sources are still in the first
+// cache.
+inline constexpr std::size_t kBlockBytes = 8 << 10;
 inline constexpr int kMaxMembers = 256;
 
 // What one member brings to an exchange. Written by its owner while `state` says kFree, read by the others

@@ -230,12 +230,16 @@ TEST_P(Conformance, AnOperationThatIsDestroyedEndsTheWaitForIt) {
   expect_good(1, [](Peer& peer) -> Task<> {
     Bytes data(64);
     std::optional<Receiving> receiving(std::in_place, peer.net, 0, 2, data);
-    const auto wait = [](Receiving& pending) -> Task<> { co_await pending; };
-    const auto destroy = [](std::optional<Receiving>& pending) -> Task<> {
-      co_await runtime::yield();
+    runtime::Event about_to_wait;
+    const auto wait = [](Receiving& pending, runtime::Event& begun) -> Task<> {
+      begun.set();
+      co_await pending;
+    };
+    const auto destroy = [](std::optional<Receiving>& pending, runtime::Event& begun) -> Task<> {
+      co_await begun;
       pending.reset();
     };
-    auto both = runtime::when_all(wait(*receiving), destroy(receiving));
+    auto both = runtime::when_all(wait(*receiving, about_to_wait), destroy(receiving, about_to_wait));
     check_contains(co_await error_of<Error>(both), "destroyed");
   });
 }

@@ -4,7 +4,6 @@ file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
 if(cli_sources)
   find_package(CLI11 REQUIRED)
   find_package(fmt REQUIRED)
-  find_package(spdlog REQUIRED)
   find_package(nlohmann_json REQUIRED)
   # All but main.cpp is a library, so that the tests can call it.
   set(cli_main ${PROJECT_SOURCE_DIR}/cli/main.cpp)

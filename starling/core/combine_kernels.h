@@ -69,10 +69,8 @@ struct Part {
 constexpr std::size_t kAhead = 4096;
 
 inline void prefetch(const std::byte* from, std::size_t bytes) {
-  const auto start = reinterpret_cast<std::uintptr_t>(from) + kAhead;
 #pragma GCC unroll 8
-  for (std::size_t line = 0; line < bytes; line += 64)
-    __builtin_prefetch(reinterpret_cast<const void*>(start + line));
+  for (std::size_t line = 0; line < bytes; line += 64) __builtin_prefetch(from + kAhead + line, 0, 2);
 }
 
 // Reads kVectors registers of every source at `offset` and writes the result once.

@@ -9,7 +9,7 @@
 namespace starling::transport {
 
 Transport::Transport(runtime::Scheduler& scheduler, Rank rank, int size)
-    : scheduler_(scheduler), rank_(rank), why_lost_(static_cast<std::size_t>(size)) {}
+    : scheduler_(scheduler), rank_(rank), size_(size) {}
 
 void Transport::begin(Sending& sending) {
   check_rank(sending.peer(), "send to");
@@ -36,7 +36,7 @@ void Transport::arrive(Sending&) { assert(!"this transport hands nothing to a Ne
 
 bool Transport::record_loss(Rank rank, std::string why) {
   if (lost(rank)) return false;
-  why_lost_[static_cast<std::size_t>(rank)] = why.empty() ? "no reason given" : std::move(why);
+  why_lost_[rank] = why.empty() ? "no reason given" : std::move(why);
   losses_.pulse();
   return true;
 }
@@ -47,11 +47,9 @@ std::exception_ptr Transport::loss_of(Rank rank) const {
 
 std::exception_ptr Transport::hopeless(const Inbound& receiving) const {
   if (receiving.peer() != kAnyRank) return lost(receiving.peer()) ? loss_of(receiving.peer()) : nullptr;
-  for (Rank other = 0; other < size(); ++other) {
-    if (other != rank_ && !lost(other)) return nullptr;
-  }
-  if (size() == 1) return nullptr;
-  return loss_of(rank_ == 0 ? size() - 1 : 0);
+  const std::size_t others_lost = why_lost_.size() - (lost(rank_) ? 1 : 0);
+  if (size_ == 1 || others_lost + 1 < static_cast<std::size_t>(size_)) return nullptr;
+  return loss_of(rank_ == 0 ? size_ - 1 : 0);
 }
 
 }  // namespace starling::transport

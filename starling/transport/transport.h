@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,7 +51,7 @@ class Transport {
 
   virtual std::string_view name() const = 0;
   Rank rank() const { return rank_; }
-  int size() const { return static_cast<int>(why_lost_.size()); }
+  int size() const { return size_; }
   runtime::Scheduler& scheduler() const { return scheduler_; }
 
   Sending send(Rank to, Tag tag, std::span<const std::byte> data) { return {*this, to, tag, data}; }
@@ -63,8 +64,9 @@ class Transport {
 
   // A rank that is lost stays lost: every operation that needs it fails with PeerLost, except receives of
   // messages that had arrived before. `losses` pulses each time.
-  bool lost(Rank rank) const { return !why_lost_[static_cast<std::size_t>(rank)].empty(); }
-  const std::string& why_lost(Rank rank) const { return why_lost_[static_cast<std::size_t>(rank)]; }
+  bool lost(Rank rank) const { return !why_lost_.empty() && why_lost_.count(rank) != 0; }
+  // Of a rank that is lost.
+  const std::string& why_lost(Rank rank) const { return why_lost_.at(rank); }
   runtime::Event& losses() { return losses_; }
 
   // Memory that is best to send from: from the shared arena where there is one, else from the heap.
@@ -102,7 +104,8 @@ class Transport {
 
   runtime::Scheduler& scheduler_;
   Rank rank_;
-  std::vector<std::string> why_lost_;  // empty: alive
+  int size_;
+  std::map<Rank, std::string> why_lost_;  // only the lost: thousands of simulated ranks have no room for more
   runtime::Event losses_{"the loss of a rank"};
   Duration patience_ = kForever;
   Traffic traffic_;

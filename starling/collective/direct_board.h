@@ -35,6 +35,10 @@ struct alignas(64) Posting {
   std::uint32_t reduction;
   std::int32_t root;
   double weight;
+
+  static std::uint64_t word(std::uint64_t serial, State state) { return serial << 2 | state; }
+  static State state_of(std::uint64_t word) { return static_cast<State>(word & 3); }
+  static std::uint64_t serial_of(std::uint64_t word) { return word >> 2; }
 };
 static_assert(sizeof(Posting) == 64);
 
@@ -46,6 +50,16 @@ struct Ledger {
   alignas(64) std::atomic<std::uint64_t> verdict;
   std::atomic<std::uint64_t> left[kMaxMembers / 64];  // by rank: has no more business here
   alignas(64) std::atomic<std::uint64_t> pieces[kMaxPieces];
+
+  static std::uint64_t word(std::uint64_t serial, Verdict verdict, Rank aborted_by = 0) {
+    return serial << 16 | static_cast<std::uint64_t>(aborted_by) << 2 | verdict;
+  }
+  static Verdict verdict_of(std::uint64_t word) { return static_cast<Verdict>(word & 3); }
+  static Rank aborter_of(std::uint64_t word) { return static_cast<Rank>(word >> 2 & 0x3fff); }
+  static std::uint64_t serial_of(std::uint64_t word) { return word >> 16; }
+
+  bool has_left(Rank rank) const { return (left[rank / 64].load() >> (rank % 64) & 1) != 0; }
+  void note_left(Rank rank) { left[rank / 64].fetch_or(std::uint64_t{1} << (rank % 64)); }
 };
 
 // The state of a piece of work in one word: who has it, and how far it got. Two steps per block: the sum is

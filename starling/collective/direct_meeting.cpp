@@ -13,14 +13,6 @@ namespace {
 using transport::SharedMemory;
 using transport::Watch;
 
-std::uint64_t state_word(std::uint64_t serial, Posting::State state) { return serial << 2 | state; }
-Posting::State state_of(std::uint64_t word) { return static_cast<Posting::State>(word & 3); }
-
-std::uint64_t verdict_word(std::uint64_t serial, Rank by, Ledger::Verdict verdict) {
-  return serial << 16 | static_cast<std::uint64_t>(by) << 2 | verdict;
-}
-Ledger::Verdict verdict_of(std::uint64_t word) { return static_cast<Ledger::Verdict>(word & 3); }
-
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 6) + (hash >> 2);
   hash *= 0xff51afd7ed558ccdULL;
@@ -34,10 +26,6 @@ std::uint64_t hash_of(const Group& group) {
 }
 
 std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
-
-bool has_bit(const std::atomic<std::uint64_t>* words, Rank rank) {
-  return (words[rank / 64].load() >> (rank % 64) & 1) != 0;
-}
 
 }  // namespace
 
@@ -135,7 +123,7 @@ bool Meeting::find_slot() {
   for (std::size_t slot = 0; slot < kPostings; ++slot) {
     auto& reusable = history_.reusable[slot];
     if (reusable && !reusable()) continue;
-    if (!reusable && state_of(board.postings[slot].state.load()) != Posting::kFree) continue;
+    if (!reusable && Posting::state_of(board.postings[slot].state.load()) != Posting::kFree) continue;
     members_[self_].slot = slot;
     return true;
   }
@@ -151,7 +139,7 @@ Task<> Meeting::convene(std::byte* data) {
   Board& board = board_of(memory_, self.rank);
   if (self.slot >= board.used.load(std::memory_order_relaxed)) board.used.store(self.slot + 1);
   Posting& posting = board.postings[self.slot];
-  posting.state.store(state_word(history_.next_serial, Posting::kFree));
+  posting.state.store(Posting::word(history_.next_serial, Posting::kFree));
   history_.reusable[self.slot] = nullptr;
   self.serial = history_.next_serial++;
   self.posting = &posting;
@@ -167,9 +155,9 @@ Task<> Meeting::convene(std::byte* data) {
   if (self_ == 0) {
     for (auto& word : ledger().left) word.store(0, std::memory_order_relaxed);
     for (std::size_t i = 0; i < brings_.pieces; ++i) ledger().pieces[i].store(0, std::memory_order_relaxed);
-    ledger().verdict.store(verdict_word(self.serial, 0, Ledger::kOpen));
+    ledger().verdict.store(Ledger::word(self.serial, Ledger::kOpen));
   }
-  posting.state.store(state_word(self.serial, Posting::kPosted));
+  posting.state.store(Posting::word(self.serial, Posting::kPosted));
   stage_ = Stage::kPosted;
 
   Arrival arrival(*this);
@@ -188,7 +176,7 @@ Task<> Meeting::convene(std::byte* data) {
 bool Meeting::see(Member& member) {
   if (member.posting != nullptr) {
     const std::uint64_t word = member.posting->state.load();
-    if (word >> 2 == member.serial && state_of(word) != Posting::kFree) return true;
+    if (Posting::serial_of(word) == member.serial && Posting::state_of(word) != Posting::kFree) return true;
     member.posting = nullptr;
   }
   look_for(member);
@@ -203,14 +191,15 @@ void Meeting::look_for(Member& member) {
   for (std::size_t slot = 0; slot < used; ++slot) {
     Posting& posting = board.postings[slot];
     const std::uint64_t word = posting.state.load();
-    if (state_of(word) == Posting::kFree || history_.consumed[index(member.rank)][slot] == word >> 2)
-      continue;
+    const std::uint64_t serial = Posting::serial_of(word);
+    if (Posting::state_of(word) == Posting::kFree) continue;
+    if (history_.consumed[index(member.rank)][slot] == serial) continue;
     if (posting.tag != brings_.tag || posting.group != group_hash_) continue;
-    if (posting.state.load() >> 2 != word >> 2) continue;  // reused while we read
-    if (member.posting != nullptr && member.serial < word >> 2) continue;
+    if (Posting::serial_of(posting.state.load()) != serial) continue;  // reused while we read
+    if (member.posting != nullptr && member.serial < serial) continue;
     member.posting = &posting;
     member.slot = slot;
-    member.serial = word >> 2;
+    member.serial = serial;
   }
 }
 
@@ -233,29 +222,29 @@ bool Meeting::settled() {
 bool Meeting::try_commit() {
   const std::uint64_t serial = members_.front().serial;
   std::uint64_t seen = ledger().verdict.load();
-  if (seen == verdict_word(serial, 0, Ledger::kOpen)) {
+  if (seen == Ledger::word(serial, Ledger::kOpen)) {
     if (!lock_all()) return false;
-    if (ledger().verdict.compare_exchange_strong(seen, verdict_word(serial, 0, Ledger::kCommitted))) {
+    if (ledger().verdict.compare_exchange_strong(seen, Ledger::word(serial, Ledger::kCommitted))) {
       stage_ = Stage::kCommitted;
       wake_helpers();
       return true;
     }
   }
-  if (seen >> 16 != serial) return false;  // the first member has withdrawn and posted anew
-  if (verdict_of(seen) == Ledger::kCommitted) {
+  if (Ledger::serial_of(seen) != serial) return false;  // the first member has withdrawn and posted anew
+  if (Ledger::verdict_of(seen) == Ledger::kCommitted) {
     stage_ = Stage::kCommitted;
   } else {
-    aborted_by_ = static_cast<Rank>((seen >> 2) & 0x3fff);
+    aborted_by_ = Ledger::aborter_of(seen);
   }
   return true;
 }
 
 bool Meeting::lock_all() {
   for (Member& member : members_) {
-    std::uint64_t seen = state_word(member.serial, Posting::kPosted);
-    if (member.posting->state.compare_exchange_strong(seen, state_word(member.serial, Posting::kLocked)))
-      continue;
-    if (seen >> 2 != member.serial || state_of(seen) == Posting::kFree) return false;
+    std::uint64_t seen = Posting::word(member.serial, Posting::kPosted);
+    const std::uint64_t locked = Posting::word(member.serial, Posting::kLocked);
+    if (member.posting->state.compare_exchange_strong(seen, locked)) continue;
+    if (Posting::serial_of(seen) != member.serial || Posting::state_of(seen) == Posting::kFree) return false;
   }
   return true;
 }
@@ -263,16 +252,16 @@ bool Meeting::lock_all() {
 // True if nobody can count on this member any more; false if the exchange is committed.
 bool Meeting::withdraw() {
   Member& self = members_[self_];
-  std::uint64_t seen = state_word(self.serial, Posting::kPosted);
-  const std::uint64_t freed = state_word(self.serial, Posting::kFree);
+  std::uint64_t seen = Posting::word(self.serial, Posting::kPosted);
+  const std::uint64_t freed = Posting::word(self.serial, Posting::kFree);
   if (!self.posting->state.compare_exchange_strong(seen, freed)) {
     // Locked. The first member is locked before any other, so if its posting is gone, it has aborted.
     Member& first = members_.front();
     if (see(first)) {
-      std::uint64_t verdict = verdict_word(first.serial, 0, Ledger::kOpen);
-      const std::uint64_t abort = verdict_word(first.serial, self.rank, Ledger::kAborted);
-      if (!ledger().verdict.compare_exchange_strong(verdict, abort) && verdict >> 16 == first.serial &&
-          verdict_of(verdict) == Ledger::kCommitted) {
+      std::uint64_t verdict = Ledger::word(first.serial, Ledger::kOpen);
+      const std::uint64_t abort = Ledger::word(first.serial, Ledger::kAborted, self.rank);
+      if (!ledger().verdict.compare_exchange_strong(verdict, abort) &&
+          Ledger::serial_of(verdict) == first.serial && Ledger::verdict_of(verdict) == Ledger::kCommitted) {
         for (Member& member : members_) see(member);
         self.data = memory_.at(self.posting->offset);
         stage_ = Stage::kCommitted;
@@ -327,9 +316,9 @@ std::function<bool()> Meeting::all_left() const {
   return [&memory = memory_, group = group_, posting = first.posting, &common = ledger(),
           serial = first.serial] {
     const std::uint64_t word = posting->state.load();
-    if (word >> 2 != serial || state_of(word) == Posting::kFree) return true;
+    if (Posting::serial_of(word) != serial || Posting::state_of(word) == Posting::kFree) return true;
     for (const Rank rank : group) {
-      if (!has_bit(common.left, rank) && !memory.gone(rank)) return false;
+      if (!common.has_left(rank) && !memory.gone(rank)) return false;
     }
     return true;
   };
@@ -341,8 +330,8 @@ void Meeting::leave() {
   }
   const Member& self = members_[self_];
   history_.reusable[self.slot] = all_left();
-  ledger().left[self.rank / 64].fetch_or(std::uint64_t{1} << (self.rank % 64));
-  self.posting->state.store(state_word(self.serial, Posting::kLeft));
+  ledger().note_left(self.rank);
+  self.posting->state.store(Posting::word(self.serial, Posting::kLeft));
   stage_ = Stage::kGone;
 }
 

@@ -16,6 +16,7 @@ class sleep_until final : public Wait {
  public:
   explicit sleep_until(Time time) : time_(time) {}
   std::string describe() const override { return concat("time ", format_duration(time_.time_since_epoch())); }
+  bool may_stall() const override { return false; }
   bool await_ready() const { return false; }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> self) {

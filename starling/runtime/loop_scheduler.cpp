@@ -147,9 +147,20 @@ void LoopScheduler::park() {
   const bool news = poll_sources() || has_posted_.load() || any_ready();
   if (!news) {
     const Duration left = timers().empty() ? kForever : timers().next_time() - now();
-    look_at_descriptors(std::max(left, Duration(0)));
+    const Duration limit = any_waiting() ? options_.stall : kForever;
+    look_at_descriptors(std::clamp(left, Duration(0), limit));
   }
   set_parked(false);
+  if (now() >= next_warning_) warn_of_stalls();
+}
+
+// A run that hangs says so long before its deadlines do: who waits, for what, since when.
+void LoopScheduler::warn_of_stalls() {
+  const Time at = now();
+  const std::string stalled = stalled_since(at - options_.stall);
+  warning_interval_ = stalled.empty() ? options_.stall : 2 * warning_interval_;
+  next_warning_ = at + warning_interval_;
+  if (!stalled.empty()) log(LogLevel::kWarning, concat("no progress: ", stalled));
 }
 
 // Waits for at most `patience`; timers are kept to the nanosecond, as emulated links need.

@@ -38,6 +38,7 @@ class LoopScheduler final : public Scheduler {
   struct Options {
     Duration spin = std::chrono::microseconds(50);
     Duration yield = std::chrono::microseconds(50);
+    Duration stall = std::chrono::seconds(10);  // a wait this long is logged, again after twice the time
   };
 
   LoopScheduler() : LoopScheduler(Options{}) {}
@@ -65,6 +66,7 @@ class LoopScheduler final : public Scheduler {
   bool linger(bool (*finished)(void*), void* argument);
   bool may_spin() const;
   void park();
+  void warn_of_stalls();
   void set_parked(bool parked);
 
   Options options_;
@@ -78,6 +80,8 @@ class LoopScheduler final : public Scheduler {
   std::vector<Source*> sources_;
   std::map<int, std::function<void()>> watched_;
   Time last_look_{};
+  Time next_warning_{};
+  Duration warning_interval_{};
 };
 
 }  // namespace starling::runtime

@@ -15,17 +15,26 @@ void Scheduler::at(Time time, Wakeup& wakeup) {
   timers_.push(wakeup);
 }
 
-std::string Scheduler::waits(const Context* within) const {
+template <class Predicate>
+std::string Scheduler::list_waits(Predicate wanted) const {
   std::string text;
   const Time at = now();
   waiting_.for_each([&](const Wait& wait) {
-    if (within != nullptr && !wait.context().inside(*within)) return;
+    if (!wanted(wait)) return;
     if (!text.empty()) text += '\n';
     text += concat(wait.context().path(), " waits for ", wait.describe(), " since ",
                    format_duration(wait.since().time_since_epoch()), " (", format_duration(at - wait.since()),
                    ")");
   });
   return text;
+}
+
+std::string Scheduler::waits(const Context* within) const {
+  return list_waits([&](const Wait& wait) { return within == nullptr || wait.context().inside(*within); });
+}
+
+std::string Scheduler::stalled_since(Time time) const {
+  return list_waits([&](const Wait& wait) { return wait.since() <= time && wait.may_stall(); });
 }
 
 }  // namespace starling::runtime

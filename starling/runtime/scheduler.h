@@ -38,6 +38,8 @@ class Scheduler {
 
   // One line per wait, oldest first: who waits for what since when. Only those under `within`, if given.
   std::string waits(const Context* within = nullptr) const;
+  // The same for the waits that began before `time` and may be stalled.
+  std::string stalled_since(Time time) const;
 
   std::uint64_t events() const { return events_; }
 
@@ -67,6 +69,8 @@ class Scheduler {
   friend class Wait;
 
   void run(Wakeup& wakeup);
+  template <class Predicate>
+  std::string list_waits(Predicate wanted) const;
 
   List<Wakeup, ReadyTag> ready_;
   TimerHeap timers_;

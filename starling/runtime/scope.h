@@ -37,6 +37,7 @@ class Scope {
    public:
     Join(Scope& scope, Time deadline) : scope_(scope), deadline_(deadline) {}
     std::string describe() const override;
+    bool may_stall() const override { return false; }
     bool await_ready() const { return scope_.running_ == 0; }
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> self) {

@@ -23,6 +23,9 @@ class Wait : public Hook<QueueTag>, public Hook<RegistryTag> {
 
   // What is waited for, as a noun: "message 7 from rank 3".
   virtual std::string describe() const = 0;
+  // Whether a long wait is worth a warning. Not if it only passes time, or waits for others who are listed
+  // too.
+  virtual bool may_stall() const { return true; }
 
   const Context& context() const { return *context_; }
   Time since() const { return since_; }

@@ -10,7 +10,7 @@ namespace starling::transport {
 
 class InprocWorld::Endpoint : public Transport {
  public:
-  Endpoint(runtime::Scheduler& scheduler, Rank rank, int size) : Transport(scheduler, rank, size) {}
+  using Transport::Transport;
 
   std::string_view name() const override { return "inproc"; }
 
@@ -39,7 +39,7 @@ class InprocWorld::Endpoint : public Transport {
 class InprocWorld::VirtualEndpoint final : public Endpoint {
  public:
   VirtualEndpoint(InprocWorld& world, runtime::Scheduler& scheduler, Rank rank, int size, Network& network)
-      : Endpoint(scheduler, rank, size), world_(world), network_(network) {}
+      : Endpoint(scheduler, rank, size, kForever), world_(world), network_(network) {}
 
   void learn_loss(Rank rank, const std::string& why) override { apply_loss(rank, why); }
 

@@ -5,11 +5,14 @@
 
 namespace starling::transport {
 
-Time deadline_of(const Transport& net) { return net.scheduler().now() + net.patience(); }
+Time OperationWait::deadline() const { return operation_->net().scheduler().now() + operation_->patience(); }
 
 std::string OperationWait::describe() const {
   return operation_ != nullptr ? operation_->describe() : "an operation that no longer exists";
 }
+
+// Who waits for ever on purpose is a service without work.
+bool OperationWait::may_stall() const { return operation_ != nullptr && operation_->patience() < kForever; }
 
 void OperationWait::expire() { operation_->expire(context().scheduler->now() - since()); }
 
@@ -17,6 +20,8 @@ Operation& OperationWait::finished() const {
   if (operation_ == nullptr) throw Error("the operation was destroyed while it was awaited");
   return *operation_;
 }
+
+Duration Operation::patience() const { return patience_.value_or(net_.patience()); }
 
 Operation::~Operation() {
   while (!waits_.empty()) {
@@ -86,7 +91,11 @@ std::span<std::byte> Receiving::room(Rank from, std::size_t size) {
   return {data_, size};
 }
 
-ReceivingAny::ReceivingAny(Transport& net, Tag tag) : Inbound(net, kAnyRank, tag, 0) { net.begin(*this); }
+ReceivingAny::ReceivingAny(Transport& net, Tag tag, std::optional<Duration> patience)
+    : Inbound(net, kAnyRank, tag, 0) {
+  if (patience) set_patience(*patience);
+  net.begin(*this);
+}
 
 std::string ReceivingAny::describe() const { return concat("message ", tag(), " from any rank"); }
 

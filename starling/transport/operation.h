@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,6 +34,7 @@ class OperationWait : public runtime::Wait {
  public:
   explicit OperationWait(Operation& operation) : operation_(&operation) {}
   std::string describe() const override;
+  bool may_stall() const override;
   bool await_ready() const;
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> self);
@@ -42,6 +44,7 @@ class OperationWait : public runtime::Wait {
 
  private:
   friend class Operation;
+  Time deadline() const;
   void expire() override;
 
   Operation* operation_;  // null: it was destroyed while we waited
@@ -70,6 +73,8 @@ class Operation : public runtime::Hook<Operation> {
   Tag tag() const { return tag_; }
   std::size_t bytes() const { return bytes_; }
   Transport& net() const { return net_; }
+  // How long a wait for it may last.
+  Duration patience() const;
 
   // For transports.
   bool done() const { return done_; }
@@ -87,6 +92,7 @@ class Operation : public runtime::Hook<Operation> {
     if (error_) std::rethrow_exception(error_);
   }
   void fail_late(Duration waited);
+  void set_patience(Duration patience) { patience_ = patience; }
 
  private:
   friend class OperationWait;
@@ -95,6 +101,7 @@ class Operation : public runtime::Hook<Operation> {
   Rank peer_;
   Tag tag_;
   std::size_t bytes_;
+  std::optional<Duration> patience_;  // none: that of the transport
   bool done_ = false;
   std::exception_ptr error_;
   runtime::Wait::Queue waits_;
@@ -151,7 +158,7 @@ class [[nodiscard]] Receiving final : public Inbound {
 
 class [[nodiscard]] ReceivingAny final : public Inbound {
  public:
-  ReceivingAny(Transport& net, Tag tag);
+  ReceivingAny(Transport& net, Tag tag, std::optional<Duration> patience = {});
   std::string describe() const override;
   std::span<std::byte> room(Rank from, std::size_t bytes) override;
   OperationAwaiter<ReceivingAny> operator co_await() { return OperationAwaiter<ReceivingAny>(*this); }
@@ -164,13 +171,11 @@ class [[nodiscard]] ReceivingAny final : public Inbound {
   Letter letter_;
 };
 
-Time deadline_of(const Transport& net);
-
 inline bool OperationWait::await_ready() const { return operation_->done_; }
 
 template <class Promise>
 void OperationWait::await_suspend(std::coroutine_handle<Promise> self) {
-  begin(self, deadline_of(operation_->net_));
+  begin(self, deadline());
   operation_->waits_.push_back(*this);
 }
 

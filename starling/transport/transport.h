@@ -13,10 +13,12 @@
 // A transport belongs to the thread of its scheduler.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,7 +46,7 @@ struct Traffic {
 
 class Transport {
  public:
-  Transport(runtime::Scheduler& scheduler, Rank rank, int size);
+  Transport(runtime::Scheduler& scheduler, Rank rank, int size, Duration patience = kDefaultPatience);
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
   virtual ~Transport() = default;
@@ -56,9 +58,12 @@ class Transport {
 
   Sending send(Rank to, Tag tag, std::span<const std::byte> data) { return {*this, to, tag, data}; }
   Receiving recv(Rank from, Tag tag, std::span<std::byte> data) { return {*this, from, tag, data}; }
-  ReceivingAny recv_any(Tag tag) { return {*this, tag}; }
+  // A service that may be idle for long states its own patience, up to kForever.
+  ReceivingAny recv_any(Tag tag, std::optional<Duration> patience = {}) { return {*this, tag, patience}; }
 
-  // How long an operation may wait before it fails with Timeout.
+  // How long an operation may wait before it fails with Timeout. On real time kDefaultPatience unless set; on
+  // virtual time there is no limit, because there a wait without end is reported as a deadlock.
+  static constexpr Duration kDefaultPatience = std::chrono::minutes(5);
   Duration patience() const { return patience_; }
   void set_patience(Duration patience) { patience_ = patience; }
 
@@ -107,7 +112,7 @@ class Transport {
   int size_;
   std::map<Rank, std::string> why_lost_;  // only the lost: thousands of simulated ranks have no room for more
   runtime::Event losses_{"the loss of a rank"};
-  Duration patience_ = kForever;
+  Duration patience_;
   Traffic traffic_;
 };
 

@@ -280,5 +280,25 @@ TEST(LoopScheduler, IsIdleWhileItWaits) {
   EXPECT_LT(cpu_time() - used, (loop.now() - start) / 50);
 }
 
+TEST(LoopScheduler, AStalledWaitIsLoggedWithItsName) {
+  LoopScheduler::Options soon;
+  soon.stall = 5ms;
+  LoopScheduler loop(soon);
+  Event never{"the news that never comes"}, told{"a warning"};
+  std::string warning;
+  loop.set_log([&](LogLevel, std::string_view text) {
+    warning = text;
+    told.set();
+  });
+  const auto hang = [&]() -> Task<> { co_await never; };
+  const auto body = [&]() -> Task<> {
+    Scope scope(co_await this_context());
+    scope.spawn(hang(), "worker 3");
+    co_await told;
+  };
+  run(loop, body());
+  EXPECT_NE(warning.find("worker 3 waits for the news that never comes"), std::string::npos) << warning;
+}
+
 }  // namespace
 }  // namespace starling::runtime

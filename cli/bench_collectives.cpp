@@ -16,6 +16,8 @@
 #include "cli/bench_options.h"
 #include "cli/bench_table.h"
 #include "cli/machine.h"
+#include "starling/collective/select.h"
+#include "starling/core/cpu.h"
 #include "starling/core/version.h"
 
 namespace starling::cli {
@@ -143,6 +145,12 @@ void Bench::write_json() {
   }
 }
 
+// The ranks read the environment too, each for itself; what is wrong with it is told before they start.
+void check_environment() {
+  collective::Selection::from_environment();
+  simd_mode();
+}
+
 // A name that cannot be written is found out before the measurement, not after it.
 void check_writable(const std::string& file) {
   if (file.empty() || file == "-") return;
@@ -164,6 +172,7 @@ void add_bench_collectives(CLI::App& bench) {
   command->add_option("--json", text->json, "Also write the results to this file; - for standard output");
   command->callback([text] {
     BenchOptions options = parse_options(*text);
+    check_environment();
     check_memory(options, available_memory());
     check_writable(options.json);
     Bench(std::move(options)).run();

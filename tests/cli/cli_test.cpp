@@ -99,6 +99,13 @@ TEST(Cli, RefusesABadEnvironment) {
   const Ran ran = run_program({"info"}, {"STARLING_SIMD=mmx"});
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_EQ(ran.err, "starling: STARLING_SIMD: 'mmx' is not one of auto, baseline, avx2\n");
+
+  const Ran measured = run_program(bench({"--ranks", "2"}), {"STARLING_ALLREDUCE=0-: tree"});
+  EXPECT_EQ(measured.exit_code, 2);
+  EXPECT_EQ(measured.out, "");
+  EXPECT_EQ(
+      measured.err,
+      "starling: STARLING_ALLREDUCE: unknown algorithm 'tree'; allowed: direct, ring, doubling, halving\n");
 }
 
 TEST(Info, NamesEverything) {

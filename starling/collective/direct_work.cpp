@@ -87,11 +87,11 @@ Task<> Work::run() {
 Task<> Work::take_pieces() {
   const std::size_t pieces = brings_.pieces;
   const std::size_t start = meeting_.self() * pieces / meeting_.members().size();
-  for (looked_at_ = 0; looked_at_ < pieces; ++looked_at_) {
-    const std::size_t piece = (start + looked_at_) % pieces;
+  for (std::size_t i = 0; i < pieces; ++i) {
+    const std::size_t piece = (start + i) % pieces;
     if (!claim(piece)) continue;
     process(piece);
-    if (looked_at_ % 16 == 15) co_await runtime::yield();
+    if (i % 16 == 15) co_await runtime::yield();
   }
   if (finished()) wake_all();
 }

@@ -59,8 +59,7 @@ class Work {
   Combine combine_;
   std::vector<double> weights_;
   std::vector<const std::byte*> sources_;
-  std::size_t looked_at_ = 0;     // pieces tried, starting from the own share
-  mutable std::size_t open_ = 0;  // all pieces before it are done
+  std::size_t open_ = 0;  // all pieces before it are done
 };
 
 }  // namespace starling::collective

@@ -1,21 +1,11 @@
 #include "cli/machine.h"
 
-#include <sched.h>
-
 #include <fstream>
-#include <thread>
 #include <vector>
 
 #include "starling/core/text.h"
 
 namespace starling::cli {
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return static_cast<int>(std::thread::hardware_concurrency());
-}
 
 std::string cores_text(int cores) { return concat(cores, cores == 1 ? " core" : " cores"); }
 

@@ -7,8 +7,6 @@
 
 namespace starling::cli {
 
-// Those this process may run on.
-int usable_cores();
 // "1 core", "2 cores"
 std::string cores_text(int cores);
 

@@ -1,7 +1,10 @@
 #include "starling/core/cpu.h"
 
+#include <sched.h>
+
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 #include "starling/core/error.h"
 #include "starling/core/text.h"
@@ -40,6 +43,13 @@ std::string cpu_name() {
     return std::string(trim(std::string_view(line).substr(colon + 1)));
   }
   return "unknown";
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(std::thread::hardware_concurrency());
 }
 
 SimdMode parse_simd_mode(std::string_view text) {

@@ -17,6 +17,9 @@ const CpuFeatures& cpu_features();
 // "Intel(R) Xeon(R) Processor"; "unknown" where the system does not tell.
 std::string cpu_name();
 
+// Cores that this process may run on.
+int usable_cores();
+
 // Which kernels to use: the best ones, or those asked for.
 enum class SimdMode { kAuto, kBaseline, kAvx2 };
 

@@ -12,6 +12,8 @@ namespace {
 
 TEST(Cpu, HasAName) { EXPECT_FALSE(cpu_name().empty()); }
 
+TEST(Cpu, HasACoreToRunOn) { EXPECT_GE(usable_cores(), 1); }
+
 TEST(Cpu, FeaturesStayTheSame) { EXPECT_EQ(&cpu_features(), &cpu_features()); }
 
 TEST(Cpu, ReadsTheSimdMode) {

@@ -1,6 +1,5 @@
 #include "starling/transport/shm/shm.h"
 
-#include <sched.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "starling/core/cpu.h"
 #include "starling/core/error.h"
 #include "starling/transport/shm/pipe.h"
 
@@ -22,11 +22,6 @@ namespace {
 
 // Copies of large messages that receivers have not fetched yet; beyond this, further sends wait.
 constexpr std::size_t kStagingLimit = std::size_t{256} << 20;
-
-int usable_cores() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 }  // namespace
 

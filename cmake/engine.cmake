@@ -1,6 +1,9 @@
-# The engine: everything under starling/ but torch/. It needs threads and nothing else.
+# The engine: everything under starling/ but torch/. Who uses it needs threads and nothing else: the libraries for
+# reading and writing files are headers only, and only sources include them.
 
 find_package(Threads REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(tomlplusplus REQUIRED)
 
 file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/starling/*.cpp)
 list(FILTER engine_sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/starling/torch/")
@@ -11,7 +14,8 @@ set_target_properties(starling_engine PROPERTIES EXPORT_NAME engine POSITION_IND
 target_compile_features(starling_engine PUBLIC cxx_std_20)
 target_include_directories(starling_engine PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(starling_engine PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:starling_options>)
+target_link_libraries(starling_engine PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:starling_options>
+  $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> $<BUILD_INTERFACE:tomlplusplus::tomlplusplus>)
 
 # One coroutine hands over to the next by a tail call. GCC makes it a real one only with this flag, which -O2
 # implies; in a debug build a long chain of awaits would overflow the stack. Public: tasks are templates too.

@@ -1,0 +1,61 @@
+// Optimisers on flat vectors, for a server, a shard, or the simulator. Equations and defaults are PyTorch's.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "starling/core/partition.h"
+
+namespace starling::optim {
+
+struct OptimizerSpec {
+  enum class Kind { kSgd, kAdamW };
+  Kind kind = Kind::kSgd;
+  double learning_rate = 0.01;
+  double weight_decay = 0;  // SGD adds it to the gradient; AdamW shrinks the weights
+  double momentum = 0;      // SGD
+  double dampening = 0;     // SGD
+  bool nesterov = false;    // SGD
+  double beta1 = 0.9;       // AdamW
+  double beta2 = 0.999;     // AdamW
+  double epsilon = 1e-8;    // AdamW
+};
+
+// "sgd"
+std::string_view name_of(OptimizerSpec::Kind kind);
+// The inverse of name_of. Throws InvalidArgument naming `what` and the names.
+OptimizerSpec::Kind parse_optimizer(std::string_view text, std::string_view what);
+
+// InvalidArgument for values that PyTorch refuses too: a negative rate, nesterov without momentum, ...
+void check(const OptimizerSpec& spec);
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  // One step of the whole vector.
+  void step(std::span<float> x, std::span<const float> gradient) {
+    advance();
+    apply({0, x.size()}, x, gradient);
+  }
+
+  // The same in parts, which may come in any order: advance() once, then apply() to disjoint parts. `x` and
+  // `gradient` are the whole vectors.
+  virtual void advance() = 0;
+  virtual void apply(Slice part, std::span<float> x, std::span<const float> gradient) = 0;
+
+  virtual void set_learning_rate(double rate) = 0;
+  virtual double learning_rate() const = 0;
+
+  // Vectors kept between steps (momentum, moments), as long as x; for averaging them and for checkpoints.
+  virtual std::vector<std::span<float>> state() = 0;
+};
+
+// For vectors of `count` elements. Checks the spec.
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::size_t count);
+
+}  // namespace starling::optim

@@ -1,0 +1,42 @@
+// One rank's notes of a run, kept by the rank itself and read when the run is over.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "starling/record/span.h"
+
+namespace starling::record {
+
+// How many updates the model had seen since the copy that a gradient was computed from, when it was applied.
+struct Staleness {
+  std::uint64_t count = 0;
+  std::uint64_t sum = 0;
+  std::uint64_t max = 0;
+
+  void note(std::uint64_t updates) {
+    ++count;
+    sum += updates;
+    max = std::max(max, updates);
+  }
+  void merge(const Staleness& other) {
+    count += other.count;
+    sum += other.sum;
+    max = std::max(max, other.max);
+  }
+  double mean() const { return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count); }
+};
+
+struct Journal {
+  std::vector<Span> spans;  // in the order in which they ended
+  std::uint64_t steps = 0;
+  std::uint64_t samples = 0;
+  Staleness staleness;
+
+  void add(const Span& span) {
+    if (span.end > span.begin) spans.push_back(span);
+  }
+};
+
+}  // namespace starling::record

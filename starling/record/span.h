@@ -1,0 +1,31 @@
+// What a rank did when. Both worlds write these; the analysis, the summary and the trace read them.
+#pragma once
+
+#include <cstdint>
+
+#include "starling/core/types.h"
+
+namespace starling::record {
+
+inline constexpr Rank kNobody = -1;
+
+enum class Activity : std::uint8_t {
+  kCompute,  // forward and backward
+  kUpdate,   // an optimiser step
+  kWait,     // for a message of `whom`, its time on the wire included
+  kMeet,     // in a collective; how long for the last one to come and how long for bytes is found out later
+  kServe,    // a service worked for `whom`
+  kHold,     // a service kept `whom` waiting because of `because`; may overlap anything
+};
+
+struct Span {
+  Activity activity = Activity::kCompute;
+  bool background = false;  // went on beside the worker's own doing, as an exchange during compute does
+  Rank whom = kNobody;
+  Rank because = kNobody;     // kHold only
+  std::uint64_t meeting = 0;  // kMeet only: the same number for all who meet, no other meeting has it
+  Time begin{};
+  Time end{};
+};
+
+}  // namespace starling::record

@@ -2,6 +2,7 @@
 
 include(GoogleTest)
 find_package(GTest REQUIRED)
+find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
@@ -29,6 +30,9 @@ foreach(folder IN LISTS test_folders)
     add_dependencies(cli_test starling_cli)
     target_link_libraries(cli_test PRIVATE starling_cli_parts)
     target_compile_definitions(cli_test PRIVATE STARLING_PROGRAM="${PROJECT_BINARY_DIR}/starling")
+  endif()
+  if(folder STREQUAL "coordination")
+    target_link_libraries(coordination_test PRIVATE Eigen3::Eigen)
   endif()
   gtest_discover_tests(${folder}_test TEST_PREFIX ${folder}. DISCOVERY_MODE PRE_TEST
     PROPERTIES LABELS ${folder} TIMEOUT 120)

@@ -1,7 +1,11 @@
-// Optimisers on flat vectors, for a server, a shard, or the simulator. Equations and defaults are PyTorch's.
+// Optimisers on flat vectors, for a server, a shard, or the simulator. The equations, their order and their
+// rounding are those of PyTorch's plain loops (torch.optim.SGD and AdamW on one float32 tensor). Where it has
+// kernels for the processor, they fuse multiplications with additions, and the last bits may differ from
+// these.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,6 +16,7 @@
 
 namespace starling::optim {
 
+// Learning rate and weight decay have one default for both kinds; the other defaults are PyTorch's.
 struct OptimizerSpec {
   enum class Kind { kSgd, kAdamW };
   Kind kind = Kind::kSgd;
@@ -30,7 +35,8 @@ std::string_view name_of(OptimizerSpec::Kind kind);
 // The inverse of name_of. Throws InvalidArgument naming `what` and the names.
 OptimizerSpec::Kind parse_optimizer(std::string_view text, std::string_view what);
 
-// InvalidArgument for values that PyTorch refuses too: a negative rate, nesterov without momentum, ...
+// InvalidArgument for values that PyTorch refuses too (a negative rate, nesterov without momentum, ...) and
+// for those that are not finite. What the kind does not use is not looked at.
 void check(const OptimizerSpec& spec);
 
 class Optimizer {
@@ -53,6 +59,11 @@ class Optimizer {
 
   // Vectors kept between steps (momentum, moments), as long as x; for averaging them and for checkpoints.
   virtual std::vector<std::span<float>> state() = 0;
+
+  // How often advance() was called. The first step differs from later ones, so who fills in the state of
+  // another optimiser sets this too.
+  virtual std::uint64_t steps() const = 0;
+  virtual void set_steps(std::uint64_t steps) = 0;
 };
 
 // For vectors of `count` elements. Checks the spec.

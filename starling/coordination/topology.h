@@ -1,0 +1,63 @@
+// Who talks to whom when ranks average with neighbours instead of with everyone.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "starling/core/types.h"
+
+namespace starling::coordination {
+
+using Edge = std::pair<Rank, Rank>;
+
+// An undirected graph of the ranks 0 to n-1, without loops and double edges. Does not change.
+class Graph {
+ public:
+  // Throws InvalidArgument for n < 1, a rank outside of [0, n), a loop, or an edge given twice in any
+  // direction.
+  Graph(int n, const std::vector<Edge>& edges);
+
+  int size() const { return static_cast<int>(neighbours_.size()); }
+
+  // In ascending order.
+  const Group& neighbours(Rank rank) const;
+
+  int degree(Rank rank) const { return static_cast<int>(neighbours(rank).size()); }
+
+  // The lower rank first, in ascending order.
+  std::vector<Edge> edges() const;
+
+  // The ranks to which no path leads from rank 0, in ascending order.
+  Group unreached() const;
+
+  bool connected() const { return unreached().empty(); }
+
+ private:
+  std::vector<Group> neighbours_;
+};
+
+// One edge for two ranks, none for one.
+Graph ring_graph(int n);
+
+// Rows and columns that close to rings; of the ways to write n as rows times columns the most square one. Two
+// ranks stay joined by one edge only, and for a prime n a ring is left.
+Graph torus_graph(int n);
+
+// Joins the ranks whose numbers differ in one bit; n must be a power of two.
+Graph hypercube_graph(int n);
+
+// Joins rank i with i ± 2^k modulo n, for all 2^k below n.
+Graph exponential_graph(int n);
+
+Graph complete_graph(int n);
+
+// One edge "a b" per line; what follows a '#' and blank lines are skipped. Throws InvalidArgument naming file
+// and line; also for a graph that is not connected.
+Graph read_graph(const std::string& path, int n);
+
+// "ring", "torus", "hypercube", "exponential", "complete" or "file:PATH".
+Graph make_graph(std::string_view name, int n);
+
+}  // namespace starling::coordination

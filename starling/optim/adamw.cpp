@@ -1,0 +1,58 @@
+#include "starling/optim/adamw.h"
+
+#include <cmath>
+
+#include "starling/optim/check.h"
+
+namespace starling::optim {
+namespace {
+
+// torch.lerp: counts from the nearer end, so that a weight of 1 gives `to` exactly.
+float lerp(float from, float to, float weight) {
+  return weight < 0.5f ? from + weight * (to - from) : to - (to - from) * (1 - weight);
+}
+
+}  // namespace
+
+AdamW::AdamW(const OptimizerSpec& spec, std::size_t count) : spec_(spec), first_(count), second_(count) {
+  check(spec);
+}
+
+void AdamW::advance() {
+  ++steps_;
+  beta1_power_ *= spec_.beta1;
+  beta2_power_ *= spec_.beta2;
+}
+
+void AdamW::apply(Slice part, std::span<float> x, std::span<const float> gradient) {
+  check_apply(part, first_.size(), x, gradient, steps_);
+  const auto shrink = static_cast<float>(1 - spec_.learning_rate * spec_.weight_decay);
+  const auto fresh1 = static_cast<float>(1 - spec_.beta1);
+  const auto beta2 = static_cast<float>(spec_.beta2);
+  const auto fresh2 = static_cast<float>(1 - spec_.beta2);
+  const auto correction2 = static_cast<float>(std::sqrt(1 - beta2_power_));
+  const auto epsilon = static_cast<float>(spec_.epsilon);
+  const auto rate = static_cast<float>(spec_.learning_rate / (1 - beta1_power_));
+  for (std::size_t i = part.begin; i < part.end; ++i) {
+    const float g = gradient[i];
+    if (spec_.weight_decay != 0) x[i] *= shrink;
+    first_[i] = lerp(first_[i], g, fresh1);
+    second_[i] = second_[i] * beta2 + fresh2 * g * g;
+    const float scale = std::sqrt(second_[i]) / correction2 + epsilon;
+    x[i] -= rate * first_[i] / scale;
+  }
+}
+
+void AdamW::set_learning_rate(double rate) {
+  check_not_negative("learning rate", rate);
+  spec_.learning_rate = rate;
+}
+
+// Multiplies as often as advance() would have, for the same bits.
+void AdamW::set_steps(std::uint64_t steps) {
+  steps_ = 0;
+  beta1_power_ = beta2_power_ = 1;
+  while (steps_ < steps) advance();
+}
+
+}  // namespace starling::optim

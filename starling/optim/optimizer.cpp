@@ -1,0 +1,94 @@
+#include "starling/optim/optimizer.h"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "starling/core/error.h"
+#include "starling/optim/adamw.h"
+#include "starling/optim/check.h"
+#include "starling/optim/sgd.h"
+
+namespace starling::optim {
+namespace {
+
+using Kind = OptimizerSpec::Kind;
+
+constexpr std::array<std::pair<Kind, std::string_view>, 2> kNames = {
+    {{Kind::kSgd, "sgd"}, {Kind::kAdamW, "adamw"}}};
+
+void check_beta(std::string_view what, double value) {
+  // Written so that NaN fails it.
+  if (value >= 0 && value < 1) return;
+  throw InvalidArgument(concat(what, " is ", value, "; allowed: at least 0 and below 1"));
+}
+
+void check_sgd(const OptimizerSpec& spec) {
+  check_not_negative("momentum", spec.momentum);
+  if (!std::isfinite(spec.dampening)) {
+    throw InvalidArgument(concat("dampening is ", spec.dampening, "; allowed: a finite number"));
+  }
+  if (spec.nesterov && (spec.momentum == 0 || spec.dampening != 0)) {
+    throw InvalidArgument(concat("nesterov with momentum ", spec.momentum, " and dampening ", spec.dampening,
+                                 "; allowed: momentum above 0 and dampening 0"));
+  }
+}
+
+void check_adamw(const OptimizerSpec& spec) {
+  check_beta("beta1", spec.beta1);
+  check_beta("beta2", spec.beta2);
+  check_not_negative("epsilon", spec.epsilon);
+}
+
+}  // namespace
+
+std::string_view name_of(Kind kind) {
+  for (const auto& [known, name] : kNames) {
+    if (known == kind) return name;
+  }
+  return "?";
+}
+
+Kind parse_optimizer(std::string_view text, std::string_view what) {
+  std::vector<std::string_view> names;
+  for (const auto& [kind, name] : kNames) {
+    if (name == text) return kind;
+    names.push_back(name);
+  }
+  throw InvalidArgument(concat(what, ": unknown optimizer '", text, "'; allowed: ", join(names)));
+}
+
+void check_not_negative(std::string_view what, double value) {
+  if (std::isfinite(value) && value >= 0) return;
+  throw InvalidArgument(concat(what, " is ", value, "; allowed: a finite number, 0 or more"));
+}
+
+void check_apply(Slice part, std::size_t count, std::span<const float> x, std::span<const float> gradient,
+                 std::uint64_t steps) {
+  if (x.size() != count || gradient.size() != count) {
+    throw InvalidArgument(concat("an optimizer for ", count, " elements was given ", x.size(),
+                                 " values and a gradient of ", gradient.size()));
+  }
+  if (part.begin > part.end || part.end > count) {
+    throw InvalidArgument(
+        concat("part [", part.begin, ", ", part.end, ") is not within the ", count, " elements"));
+  }
+  if (steps == 0) throw InvalidArgument("an optimizer was applied before its first advance()");
+}
+
+void check(const OptimizerSpec& spec) {
+  check_not_negative("learning rate", spec.learning_rate);
+  check_not_negative("weight decay", spec.weight_decay);
+  if (spec.kind == Kind::kSgd) {
+    check_sgd(spec);
+  } else {
+    check_adamw(spec);
+  }
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::size_t count) {
+  if (spec.kind == Kind::kSgd) return std::make_unique<Sgd>(spec, count);
+  return std::make_unique<AdamW>(spec, count);
+}
+
+}  // namespace starling::optim

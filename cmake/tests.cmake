@@ -42,11 +42,13 @@ endforeach()
 add_test(NAME lint.layers COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/check_layers)
 add_test(NAME lint.layers_checker COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/check_layers_test.py)
 add_test(NAME lint.labels_checker COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/check_labels_test.py)
+add_test(NAME lint.replay_tables COMMAND Python3::Interpreter
+  ${PROJECT_SOURCE_DIR}/tests/tools/make_replay_tables_test.py)
 add_test(NAME lint.sources_checker COMMAND ${CMAKE_COMMAND}
   -D MODULES=${PROJECT_SOURCE_DIR}/cmake -D WORK=${PROJECT_BINARY_DIR}/check_sources_test
   -P ${PROJECT_SOURCE_DIR}/tests/cmake/check_sources_test.cmake)
-set_tests_properties(lint.layers lint.layers_checker lint.labels_checker lint.sources_checker PROPERTIES
-  LABELS lint TIMEOUT 60)
+set_tests_properties(lint.layers lint.layers_checker lint.labels_checker lint.replay_tables lint.sources_checker
+  PROPERTIES LABELS lint TIMEOUT 60)
 
 # A library with a sanitizer cannot be linked to a program without it.
 if(NOT STARLING_SANITIZE)

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "starling/core/elementary.h"
 #include "starling/core/error.h"
 
 namespace starling {
@@ -14,22 +15,6 @@ std::uint64_t splitmix(std::uint64_t& state) {
   mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
   mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
   return mixed ^ (mixed >> 31);
-}
-
-// ln x for x > 0, from additions, multiplications and divisions only, which every machine rounds alike.
-// x = m 2^k with m near 1; ln m = 2 artanh s = 2 (s + s^3/3 + s^5/5 + ...), s = (m - 1) / (m + 1). As
-// |s| < 0.172 the terms left out are below 2^-55 of the result.
-double natural_log(double x) {
-  int exponent = 0;
-  double m = std::frexp(x, &exponent);
-  if (m < 0.70710678118654752) {
-    m *= 2;
-    --exponent;
-  }
-  const double s = (m - 1) / (m + 1);
-  double series = 0;
-  for (int odd = 21; odd >= 1; odd -= 2) series = series * (s * s) + 1.0 / odd;
-  return exponent * 0.69314718055994531 + 2 * s * series;
 }
 
 }  // namespace

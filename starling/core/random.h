@@ -11,8 +11,8 @@
 namespace starling {
 
 // xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021), seeded by
-// splitmix64. The standard's distributions differ between libraries and libm's logarithm between machines,
-// so both are written out here. Satisfies UniformRandomBitGenerator. Not for secrets.
+// splitmix64. The standard's distributions differ between libraries, so they are written out here. Satisfies
+// UniformRandomBitGenerator. Not for secrets.
 class Random {
  public:
   using result_type = std::uint64_t;

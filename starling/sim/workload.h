@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,6 +56,10 @@ class Workload {
 
   // The objective over all data.
   virtual Evaluation evaluate(std::span<const float> x) const = 0;
+
+ protected:
+  // InvalidArgument unless both vectors have parameters() elements and there is a sample.
+  void check_sizes(std::size_t x, std::size_t gradient, std::size_t samples) const;
 };
 
 // What a workload needs to know of the run.
@@ -63,10 +68,13 @@ struct WorkloadSetting {
   int workers = 1;
   std::size_t parameters = 100;  // of quadratic and logistic
   std::size_t batch = 0;         // 0: the workload's own
-  double noise = 1;              // of quadratic: standard deviation of a sample's gradient
+  double noise = 1;              // of quadratic: standard deviation of an element of a sample's gradient
 };
 
-// "quadratic", "logistic", "mlp", "replay:resnet50". InvalidArgument naming `what` and what there is.
+// All that make_workload knows, as in "quadratic" and "replay:resnet50".
+std::vector<std::string> workload_names();
+
+// InvalidArgument naming `what` and what there is, also for a setting out of range.
 std::unique_ptr<Workload> make_workload(std::string_view text, const WorkloadSetting& setting,
                                         std::string_view what);
 

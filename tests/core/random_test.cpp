@@ -105,7 +105,7 @@ TEST(Random, NormalHasTheTailsOfTheBell) {
   EXPECT_NEAR(beyond_two / 200000.0, 0.0455, 0.002);
 }
 
-// The logarithm inside is written out; here it meets the library's.
+// The logarithm inside is our own; here it meets the library's.
 TEST(Random, ExponentialIsTheLogarithmOfUniform) {
   Random random(7);
   for (int i = 0; i < 100000; ++i) {

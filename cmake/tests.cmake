@@ -25,7 +25,8 @@ foreach(folder IN LISTS test_folders)
   add_executable(${folder}_test ${sources})
   set_target_properties(${folder}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   # gtest_main comes last, so that a main in tests/support takes precedence.
-  target_link_libraries(${folder}_test PRIVATE starling_options test_support GTest::gtest_main)
+  target_link_libraries(${folder}_test PRIVATE starling_options test_support nlohmann_json::nlohmann_json
+    GTest::gtest_main)
   if(folder STREQUAL "cli" AND TARGET starling_cli)
     add_dependencies(cli_test starling_cli)
     target_link_libraries(cli_test PRIVATE starling_cli_parts)

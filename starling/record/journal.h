@@ -34,8 +34,9 @@ struct Journal {
   std::uint64_t samples = 0;
   Staleness staleness;
 
+  // A meeting counts even if it took no time: who came last is known only if all are there.
   void add(const Span& span) {
-    if (span.end > span.begin) spans.push_back(span);
+    if (span.end > span.begin || span.activity == Activity::kMeet) spans.push_back(span);
   }
 };
 

@@ -1,0 +1,78 @@
+#include "starling/record/output_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "starling/core/error.h"
+
+namespace starling::record {
+namespace {
+
+constexpr std::size_t kBufferBytes = 1 << 16;
+constexpr mode_t kMode = 0666;  // the user's umask takes its part away
+
+}  // namespace
+
+DescriptorBuffer::DescriptorBuffer(int descriptor) : descriptor_(descriptor), buffer_(kBufferBytes) {
+  setp(buffer_.data(), buffer_.data() + buffer_.size());
+}
+
+bool DescriptorBuffer::drain() {
+  const char* next = pbase();
+  while (error_ == 0 && next < pptr()) {
+    const ssize_t written = ::write(descriptor_, next, static_cast<std::size_t>(pptr() - next));
+    if (written >= 0) {
+      next += written;
+    } else if (errno != EINTR) {
+      error_ = errno;
+    }
+  }
+  setp(buffer_.data(), buffer_.data() + buffer_.size());
+  return error_ == 0;
+}
+
+DescriptorBuffer::int_type DescriptorBuffer::overflow(int_type next) {
+  if (!drain()) return traits_type::eof();
+  if (!traits_type::eq_int_type(next, traits_type::eof())) sputc(traits_type::to_char_type(next));
+  return traits_type::not_eof(next);
+}
+
+int DescriptorBuffer::sync() { return drain() ? 0 : -1; }
+
+int DescriptorBuffer::finish() {
+  drain();
+  return error_;
+}
+
+OutputFile::OutputFile(std::filesystem::path path)
+    : path_(std::move(path)),
+      part_(path_.string() + ".part"),
+      descriptor_(::open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode)),
+      buffer_(descriptor_),
+      stream_(&buffer_) {
+  if (descriptor_ < 0) fail(errno);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!part_.empty()) ::unlink(part_.c_str());
+}
+
+void OutputFile::fail(int error) const {
+  throw Error(concat("cannot write ", path_.string(), ": ", std::strerror(error)));
+}
+
+void OutputFile::publish() {
+  if (const int error = buffer_.finish(); error != 0) fail(error);
+  if (!stream_) throw Error(concat("cannot write ", path_.string(), ": its content could not be formatted"));
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
+  if (std::rename(part_.c_str(), path_.c_str()) != 0) fail(errno);
+  part_.clear();
+}
+
+}  // namespace starling::record

@@ -1,0 +1,15 @@
+// A run as a table and a few lines for the terminal.
+#pragma once
+
+#include <string>
+
+#include "starling/record/run.h"
+#include "starling/record/waits.h"
+
+namespace starling::record {
+
+// Plain text, ended by a new line. Of more than 24 workers it shows the first and last few and the one that
+// is waited for most.
+std::string report_text(const Run& run, const Waits& waits);
+
+}  // namespace starling::record

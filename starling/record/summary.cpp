@@ -1,0 +1,137 @@
+#include "starling/record/summary.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace starling::record {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
+
+Json number(std::optional<double> value) { return value && std::isfinite(*value) ? Json(*value) : Json(); }
+
+Json share(Duration part, const RankRecord& record) {
+  const Duration whole = record.end - record.begin;
+  return whole > Duration{} ? Json(seconds(part) / seconds(whole)) : Json();
+}
+
+// One entry per worker, or per rank that only serves.
+template <class Value>
+Json list(const Run& run, bool workers, Value value) {
+  Json entries = Json::array();
+  for (std::size_t i = 0; i < run.ranks.size(); ++i) {
+    if (run.ranks[i].trains == workers) entries.push_back(value(i));
+  }
+  return entries;
+}
+
+Json staleness(const Run& run) {
+  Staleness all;
+  for (const RankRecord& record : run.ranks) all.merge(record.journal.staleness);
+  Json json = Json::object();
+  json["mean"] = all.count == 0 ? Json() : Json(all.mean());
+  json["max"] = all.count == 0 ? Json() : Json(all.max);
+  return json;
+}
+
+Json unhappy_ends(const Run& run) {
+  Json json = Json::object();
+  for (const RankRecord& record : run.ranks) {
+    if (!record.ended.empty()) json[std::to_string(record.rank)] = record.ended;
+  }
+  return json;
+}
+
+void add_progress(Json& json, const Run& run) {
+  const std::uint64_t samples = samples_of(run);
+  const double time = seconds(run.duration);
+  json["seconds"] = time;
+  json["samples"] = samples;
+  json["samples_per_second"] = time > 0 ? Json(static_cast<double>(samples) / time) : Json();
+  json["steps_per_worker"] = list(run, true, [&](std::size_t i) { return run.ranks[i].journal.steps; });
+  json["final_train_loss"] = number(run.final_train_loss);
+  json["final_accuracy"] = number(run.final_accuracy);
+  json["diverged"] = diverged(run);
+  if (run.has_target) {
+    json["time_to_target_seconds"] = run.time_to_target ? Json(seconds(*run.time_to_target)) : Json();
+  }
+}
+
+void add_traffic(Json& json, const Run& run) {
+  const auto bytes = [&](std::size_t i) { return run.ranks[i].bytes_sent; };
+  json["bytes_sent_per_worker"] = list(run, true, bytes);
+  json["bytes_sent_by_services"] = list(run, false, bytes);
+  json["messages_sent_per_worker"] =
+      list(run, true, [&](std::size_t i) { return run.ranks[i].messages_sent; });
+}
+
+void add_waiting(Json& json, const Run& run, const Waits& waits) {
+  const auto fraction = [&](Duration RankTimes::*part) {
+    return list(run, true, [&, part](std::size_t i) { return share(waits.ranks[i].*part, run.ranks[i]); });
+  };
+  json["compute_fraction_per_worker"] = fraction(&RankTimes::computing);
+  json["wait_fraction_per_worker"] = fraction(&RankTimes::waiting);
+  json["transfer_fraction_per_worker"] = fraction(&RankTimes::transferring);
+  json["most_waited_for"] = waits.most_waited_for ? Json(*waits.most_waited_for) : Json();
+  const auto blame = [&](std::size_t i) { return seconds(waits.ranks[i].blame); };
+  json["waited_for_seconds_per_worker"] = list(run, true, blame);
+  json["waited_for_seconds_by_services"] = list(run, false, blame);
+}
+
+// Objects over several lines, arrays on one: an array may have an entry for each of thousands of workers.
+void print(std::string& text, const Json& json, const std::string& indent) {
+  if (!json.is_object() || json.empty()) {
+    text += json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return;
+  }
+  const std::string inner = indent + "  ";
+  text += "{";
+  const char* separator = "\n";
+  for (const auto& [key, value] : json.items()) {
+    text += separator + inner + Json(key).dump() + ": ";
+    print(text, value, inner);
+    separator = ",\n";
+  }
+  text += "\n" + indent + "}";
+}
+
+}  // namespace
+
+std::uint64_t samples_of(const Run& run) {
+  std::uint64_t samples = 0;
+  for (const RankRecord& record : run.ranks) samples += record.trains ? record.journal.samples : 0;
+  return samples;
+}
+
+bool diverged(const Run& run) {
+  return (run.final_train_loss && !std::isfinite(*run.final_train_loss)) ||
+         std::any_of(run.losses.begin(), run.losses.end(),
+                     [](const LossPoint& point) { return !std::isfinite(point.loss); });
+}
+
+std::string summary_json(const Run& run, const Waits& waits, std::optional<double> wall_seconds) {
+  const auto workers = std::count_if(run.ranks.begin(), run.ranks.end(),
+                                     [](const RankRecord& record) { return record.trains; });
+  Json json;
+  json["strategy"] = run.strategy;
+  json["world"] = run.world;
+  json["workers"] = workers;
+  json["services"] = static_cast<std::int64_t>(run.ranks.size()) - workers;
+  add_progress(json, run);
+  add_traffic(json, run);
+  add_waiting(json, run, waits);
+  json["consensus_distance"] = number(run.consensus_distance);
+  json["staleness"] = staleness(run);
+  json["ended"] = unhappy_ends(run);
+  json["events"] = run.events == 0 ? Json() : Json(run.events);
+  if (wall_seconds) json["wall_seconds"] = number(wall_seconds);
+  std::string text;
+  print(text, json, "");
+  return text + "\n";
+}
+
+}  // namespace starling::record

@@ -1,0 +1,23 @@
+// summary.json: a run in numbers. Two simulated runs with the same settings give the same text, but for
+// wall_seconds. docs/runs.md defines every key.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "starling/record/run.h"
+#include "starling/record/waits.h"
+
+namespace starling::record {
+
+// JSON, ended by a new line. What is not known is null; a number reads back as the same number.
+// `wall_seconds` is how long a simulated run really took; it becomes the last key if it is given.
+std::string summary_json(const Run& run, const Waits& waits, std::optional<double> wall_seconds = {});
+
+// Of all workers together.
+std::uint64_t samples_of(const Run& run);
+
+// Whether a loss is not a finite number.
+bool diverged(const Run& run);
+
+}  // namespace starling::record

@@ -1,0 +1,19 @@
+// trace.json: the run as a time line for Perfetto or chrome://tracing.
+//
+// The format is the JSON of the Trace Event Format: complete events ("X") in microseconds, counters ("C") and
+// metadata ("M").
+#pragma once
+
+#include <iosfwd>
+
+#include "starling/record/run.h"
+#include "starling/record/waits.h"
+
+namespace starling::record {
+
+// A process per rank, in it a track per kind of doing. Events of one track do not overlap: those of the
+// background have tracks of their own, as many as it takes ("transfer 2", "transfer 3"). The loss is a
+// counter beside the ranks. Whether all could be written is the stream's to tell.
+void write_trace(std::ostream& out, const Run& run, const Waits& waits);
+
+}  // namespace starling::record

@@ -1,0 +1,161 @@
+#include "starling/record/folder.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "starling/core/error.h"
+#include "starling/record/output_file.h"
+
+namespace starling::record {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FolderTest : public ::testing::Test {
+ protected:
+  FolderTest() {
+    std::string name = (fs::temp_directory_path() / "starling-folder-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw Error("no temporary folder");
+    root_ = name;
+  }
+  ~FolderTest() override {
+    std::error_code ignored;
+    fs::remove_all(root_, ignored);
+  }
+
+  void put(const fs::path& file, const std::string& text) const { std::ofstream(file) << text; }
+  static std::string read(const fs::path& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  }
+  static std::string refusal(const fs::path& path, bool force = false, std::uint64_t bytes = 0) {
+    try {
+      const Folder folder(path, force, bytes);
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  fs::path root_;
+};
+
+TEST_F(FolderTest, IsCreatedWithItsParentsAndLeftEmpty) {
+  const Folder folder(root_ / "a" / "b");
+  EXPECT_TRUE(fs::is_directory(root_ / "a" / "b"));
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+  EXPECT_EQ(refusal((root_ / "c").string() + "/"), "accepted");
+}
+
+TEST_F(FolderTest, AnEmptyOneIsFine) { EXPECT_EQ(refusal(root_), "accepted"); }
+
+TEST_F(FolderTest, WhatIsNotEmptyIsRefused) {
+  put(root_ / "notes.txt", "mine");
+  EXPECT_EQ(refusal(root_),
+            concat("--out: '", root_.string(), "' is not empty; --force replaces the run that is in it"));
+}
+
+TEST_F(FolderTest, ForceRemovesWhatRunsLeaveAndNothingElse) {
+  fs::create_directory(root_ / "mine");
+  for (const char* name : {"notes.txt", "run.json.old"}) put(root_ / name, "mine");
+  for (const std::string_view name : kRunFiles) put(root_ / name, "old");
+  put(root_ / "trace.json.part", "old");
+  EXPECT_EQ(refusal(root_, true), "accepted");
+  EXPECT_EQ(std::distance(fs::directory_iterator(root_), {}), 3);
+  EXPECT_EQ(read(root_ / "notes.txt"), "mine");
+}
+
+TEST_F(FolderTest, ForceDoesNotRemoveAnythingIfItCannotRemoveAll) {
+  put(root_ / "run.json", "old");
+  fs::create_directory(root_ / "trace.json");
+  EXPECT_EQ(refusal(root_, true), concat("--out: '", root_.string(), "' has a folder named trace.json"));
+  EXPECT_EQ(read(root_ / "run.json"), "old");
+}
+
+TEST_F(FolderTest, AFileIsNoFolder) {
+  put(root_ / "file", "");
+  const std::string file = (root_ / "file").string();
+  EXPECT_EQ(refusal(file), concat("--out: '", file, "' is not a folder"));
+  EXPECT_EQ(refusal(file, true), concat("--out: '", file, "' is not a folder"));
+  EXPECT_EQ(refusal(root_ / "file" / "below"),
+            concat("--out: '", file, "/below' cannot be created: Not a directory"));
+}
+
+TEST_F(FolderTest, WhatCannotBeWrittenToIsRefused) {
+  EXPECT_EQ(refusal(""), "--out: the name of the folder is empty");
+  EXPECT_NE(refusal("/proc/starling").find("--out: '/proc/starling' cannot be created: "), std::string::npos);
+  EXPECT_NE(refusal("/proc/self", true).find("--out: '/proc/self' cannot be written to: "),
+            std::string::npos);
+}
+
+TEST_F(FolderTest, AFullDiskIsRefused) {
+  EXPECT_NE(refusal(root_, false, std::uint64_t{1} << 60).find(" MiB left on its disk; the run needs "),
+            std::string::npos);
+  const std::uint64_t mebibyte = 1 << 20;
+  EXPECT_NO_THROW(check_room("x", 16 * mebibyte, 0));
+  EXPECT_NO_THROW(check_room("x", 20 * mebibyte, 4 * mebibyte));
+  EXPECT_THROW(check_room("x", 16 * mebibyte - 1, 0), InvalidArgument);
+  try {
+    check_room("x", 17 * mebibyte, 4 * mebibyte - 1);
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(), "--out: 'x' has 17 MiB left on its disk; the run needs 20 MiB");
+  }
+}
+
+TEST_F(FolderTest, WritesFilesWhole) {
+  const Folder folder(root_);
+  folder.write("summary.json", "{}\n");
+  folder.write("summary.json", "{\"a\": 1}\n");
+  folder.write("trace.json", [](std::ostream& out) {
+    for (int i = 0; i < 100'000; ++i) out << "line\n";
+  });
+  EXPECT_EQ(read(root_ / "summary.json"), "{\"a\": 1}\n");
+  EXPECT_EQ(fs::file_size(root_ / "trace.json"), 500'000U);
+  EXPECT_EQ(std::distance(fs::directory_iterator(root_), {}), 2);
+}
+
+TEST_F(FolderTest, WhatCannotBeWrittenLeavesNothing) {
+  const Folder folder(root_ / "out");
+  EXPECT_THROW(folder.write("run.json", [](std::ostream&) { throw Error("no more"); }), Error);
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+  fs::remove(folder.path());
+  try {
+    folder.write("run.json", "text");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(),
+              concat("cannot write ", (root_ / "out" / "run.json").string(), ": No such file or directory"));
+  }
+}
+
+TEST_F(FolderTest, AFileThatCannotBeReplacedIsAnError) {
+  const Folder folder(root_);
+  fs::create_directory(root_ / "run.json");
+  EXPECT_THROW(folder.write("run.json", "text"), Error);
+  EXPECT_FALSE(fs::exists(root_ / "run.json.part"));
+}
+
+TEST_F(FolderTest, ADiskThatFillsUpIsNoticedAtTheEnd) {
+  // Written to PATH.part, which leads to a disk that is always full.
+  for (const std::size_t bytes : {std::size_t{10}, std::size_t{1} << 20}) {
+    fs::create_symlink("/dev/full", root_ / "trace.json.part");
+    OutputFile file(root_ / "trace.json");
+    file.stream() << std::string(bytes, 'x');
+    try {
+      file.publish();
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.what(),
+                concat("cannot write ", (root_ / "trace.json").string(), ": No space left on device"));
+    }
+    EXPECT_FALSE(fs::exists(root_ / "trace.json"));
+  }
+}
+
+}  // namespace
+}  // namespace starling::record

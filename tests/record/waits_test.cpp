@@ -1,0 +1,206 @@
+#include "starling/record/waits.h"
+
+#include <gtest/gtest.h>
+
+#include "starling/core/error.h"
+#include "tests/record/runs.h"
+
+namespace starling::record {
+
+bool operator==(const Piece& a, const Piece& b) {
+  return a.doing == b.doing && a.background == b.background && a.whom == b.whom && a.begin == b.begin &&
+         a.end == b.end;
+}
+void PrintTo(const Piece& piece, std::ostream* out) {
+  *out << "{" << static_cast<int>(piece.doing) << (piece.background ? " background" : "") << " " << piece.whom
+       << " " << piece.begin.time_since_epoch().count() << " to " << piece.end.time_since_epoch().count()
+       << "}";
+}
+
+namespace {
+
+Piece piece(Doing doing, long long begin, long long end, Rank whom = kNobody) {
+  return {doing, false, whom, at(begin), at(end)};
+}
+using Pieces = std::vector<Piece>;
+
+TEST(Waits, InAMeetingAllWaitForTheLast) {
+  const Waits waits = find_waits(make_run(20, {{compute(0, 10), meet(7, 10, 13)},
+                                               {compute(0, 2), meet(7, 2, 13), update(13, 14)},
+                                               {compute(0, 4), meet(7, 4, 14)}}));
+  EXPECT_EQ(waits.ranks[0].waiting, ms(0));
+  EXPECT_EQ(waits.ranks[0].transferring, ms(3));
+  EXPECT_EQ(waits.ranks[1].computing, ms(2));
+  EXPECT_EQ(waits.ranks[1].waiting, ms(8));
+  EXPECT_EQ(waits.ranks[1].transferring, ms(3));
+  EXPECT_EQ(waits.ranks[1].updating, ms(1));
+  EXPECT_EQ(waits.ranks[1].most_waited_for, 0);
+  EXPECT_EQ(waits.ranks[2].waiting, ms(6));
+  EXPECT_EQ(waits.ranks[0].blame, ms(14));
+  EXPECT_EQ(waits.most_waited_for, 0);
+  EXPECT_EQ(waits.pieces[2], (Pieces{piece(Doing::kCompute, 0, 4), piece(Doing::kWait, 4, 10, 0),
+                                     piece(Doing::kTransfer, 10, 14)}));
+}
+
+TEST(Waits, WhoGivesUpBeforeTheLastComesWaitedAllTheTime) {
+  const Waits waits = find_waits(make_run(20, {{meet(1, 0, 5)}, {compute(0, 9), meet(1, 9, 10)}}));
+  EXPECT_EQ(waits.ranks[0].waiting, ms(5));
+  EXPECT_EQ(waits.ranks[0].transferring, ms(0));
+}
+
+TEST(Waits, AMeetingWithoutLengthCounts) {
+  const Waits waits = find_waits(make_run(20, {{meet(1, 0, 5)}, {compute(0, 5), meet(1, 5, 5)}}));
+  EXPECT_EQ(waits.ranks[0].waiting, ms(5));
+  EXPECT_EQ(waits.most_waited_for, 1);
+}
+
+TEST(Waits, ARankComesToAMeetingWhenItsFirstSpanBegins) {
+  // Rank 0 begins the exchange beside its computing and then waits for its end.
+  const Waits waits = find_waits(make_run(20, {{compute(0, 8), in_background(meet(1, 2, 12)), meet(1, 8, 12)},
+                                               {compute(0, 10), meet(1, 10, 12)}}));
+  EXPECT_EQ(waits.ranks[0].waiting, ms(2));
+  EXPECT_EQ(waits.ranks[0].transferring, ms(2));
+  EXPECT_EQ(waits.ranks[1].waiting, ms(0));
+  EXPECT_EQ(waits.ranks[1].blame, ms(2));
+  const Piece behind{Doing::kWait, true, 1, at(2), at(10)};
+  EXPECT_EQ(waits.pieces[0][3], behind);
+}
+
+TEST(Waits, AMessageIsWaitedForWhileItsSenderWorks) {
+  const Waits waits = find_waits(make_run(20, {{wait(1, 2, 12)}, {compute(0, 5), update(6, 9)}}));
+  EXPECT_EQ(waits.pieces[0], (Pieces{piece(Doing::kWait, 2, 5, 1), piece(Doing::kTransfer, 5, 6),
+                                     piece(Doing::kWait, 6, 9, 1), piece(Doing::kTransfer, 9, 12)}));
+  EXPECT_EQ(waits.ranks[0].waiting, ms(6));
+  EXPECT_EQ(waits.ranks[0].transferring, ms(4));
+}
+
+TEST(Waits, BlameGoesDownTheChain) {
+  const Waits waits = find_waits(make_run(20, {{wait(1, 0, 12)},
+                                               {compute(0, 2), wait(2, 2, 10), compute(10, 11)},
+                                               {compute(0, 3), wait(3, 3, 9)},
+                                               {serve(2, 0, 8)}}));
+  EXPECT_EQ(waits.pieces[0], (Pieces{piece(Doing::kWait, 0, 2, 1), piece(Doing::kWait, 2, 3, 2),
+                                     piece(Doing::kWait, 3, 8, 3), piece(Doing::kTransfer, 8, 10),
+                                     piece(Doing::kWait, 10, 11, 1), piece(Doing::kTransfer, 11, 12)}));
+  EXPECT_EQ(waits.ranks[0].most_waited_for, 3);
+  EXPECT_EQ(waits.ranks[1].most_waited_for, 3);
+  EXPECT_EQ(waits.ranks[3].blame, ms(15));
+  EXPECT_EQ(waits.most_waited_for, 3);
+}
+
+TEST(Waits, BlameGoesThroughMeetings) {
+  const Waits waits =
+      find_waits(make_run(20, {{wait(1, 0, 12)}, {meet(5, 0, 11)}, {compute(0, 8), meet(5, 8, 11)}}));
+  EXPECT_EQ(waits.pieces[0], (Pieces{piece(Doing::kWait, 0, 8, 2), piece(Doing::kTransfer, 8, 12)}));
+}
+
+TEST(Waits, ACircleIsTransfer) {
+  const Waits waits = find_waits(make_run(20, {{wait(1, 0, 10)}, {wait(2, 0, 10)}, {wait(0, 0, 10)}}));
+  for (const RankTimes& times : waits.ranks) {
+    EXPECT_EQ(times.waiting, ms(0));
+    EXPECT_EQ(times.transferring, ms(10));
+    EXPECT_EQ(times.most_waited_for, kNobody);
+  }
+  EXPECT_FALSE(waits.most_waited_for);
+}
+
+TEST(Waits, NobodyWaitsForItselfOrForStrangers) {
+  const Waits waits = find_waits(make_run(20, {{wait(0, 0, 5), wait(99, 5, 7), wait(kNobody, 7, 8)}}));
+  EXPECT_EQ(waits.ranks[0].transferring, ms(8));
+  EXPECT_EQ(waits.ranks[0].waiting, ms(0));
+}
+
+TEST(Waits, WhoIsHeldWaitsForTheReason) {
+  // Rank 2 trains and serves: what it computes meanwhile is not why rank 0 waits.
+  const Waits waits = find_waits(make_run(
+      20, {{wait(2, 0, 10)}, {compute(0, 20)}, {compute(0, 20), hold(0, 1, 1, 8), hold(1, 0, 8, 9)}}));
+  EXPECT_EQ(waits.pieces[0], (Pieces{piece(Doing::kWait, 0, 1, 2), piece(Doing::kWait, 1, 8, 1),
+                                     piece(Doing::kWait, 8, 10, 2)}));
+}
+
+TEST(Waits, AHoldThatEndedBeforeTheWaitIsNone) {
+  const Waits waits =
+      find_waits(make_run(20, {{wait(1, 10, 12)}, {hold(0, 2, 1, 8), hold(0, 2, 15, 20)}, {}}));
+  EXPECT_EQ(waits.ranks[0].transferring, ms(2));
+}
+
+TEST(Waits, HoldsReachThroughChainsAndNotBack) {
+  const Waits waits = find_waits(make_run(
+      20, {{wait(1, 0, 10)}, {wait(2, 0, 10)}, {hold(1, 3, 0, 4), hold(1, 0, 4, 6), hold(1, 2, 6, 7)}, {}}));
+  EXPECT_EQ(waits.pieces[0], (Pieces{piece(Doing::kWait, 0, 4, 3), piece(Doing::kTransfer, 4, 6),
+                                     piece(Doing::kWait, 6, 7, 2), piece(Doing::kTransfer, 7, 10)}));
+  EXPECT_EQ(waits.pieces[1][1], piece(Doing::kWait, 4, 6, 0));
+}
+
+TEST(Waits, WhatGoesOnInTheBackgroundDoesNotCount) {
+  const Waits waits =
+      find_waits(make_run(20, {{compute(0, 10), in_background(wait(1, 0, 10)), wait(1, 10, 12)},
+                               {in_background(serve(0, 0, 20)), compute(0, 5)}}));
+  EXPECT_EQ(waits.ranks[0].computing, ms(10));
+  EXPECT_EQ(waits.ranks[0].waiting, ms(0));
+  EXPECT_EQ(waits.ranks[0].transferring, ms(2));
+  EXPECT_EQ(waits.ranks[1].serving, ms(0));
+  const Piece behind{Doing::kWait, true, 1, at(0), at(5)};
+  EXPECT_EQ(waits.pieces[0][2], behind);
+}
+
+TEST(Waits, WorkGoesBeforeWaitingWhereARankDoesBoth) {
+  const Waits waits = find_waits(make_run(20, {{serve(1, 3, 4), wait(1, 0, 10), serve(1, 8, 12)}, {}}));
+  EXPECT_EQ(waits.pieces[0], (Pieces{piece(Doing::kTransfer, 0, 3), piece(Doing::kServe, 3, 4, 1),
+                                     piece(Doing::kTransfer, 4, 8), piece(Doing::kServe, 8, 12, 1)}));
+}
+
+TEST(Waits, OnlyTheTimeBetweenBeginAndEndCounts) {
+  record::Run run = make_run(20, {{wait(1, 0, 10)}, {compute(0, 10)}});
+  run.ranks[0].begin = at(2);
+  run.ranks[0].end = at(7);
+  const Waits waits = find_waits(run);
+  EXPECT_EQ(waits.ranks[0].waiting, ms(5));
+  EXPECT_EQ(waits.ranks[1].blame, ms(5));
+}
+
+TEST(Waits, ServicesBlameNobody) {
+  record::Run run = make_run(20, {{compute(0, 10)}, {wait(0, 0, 10)}});
+  run.ranks[1].trains = false;
+  const Waits waits = find_waits(run);
+  EXPECT_EQ(waits.ranks[1].waiting, ms(10));
+  EXPECT_EQ(waits.ranks[0].blame, ms(0));
+  EXPECT_FALSE(waits.most_waited_for);
+}
+
+TEST(Waits, OfEqualsTheLowestIsWaitedForMost) {
+  const Waits waits =
+      find_waits(make_run(20, {{wait(2, 0, 5), wait(1, 5, 10)}, {compute(0, 20)}, {compute(0, 20)}}));
+  EXPECT_EQ(waits.ranks[0].most_waited_for, 1);
+  EXPECT_EQ(waits.most_waited_for, 1);
+}
+
+TEST(Waits, LongChainsEndSomewhere) {
+  std::vector<std::vector<Span>> journals;
+  for (Rank rank = 0; rank < 200; ++rank) journals.push_back({wait(rank + 1, 0, 10)});
+  journals.push_back({compute(0, 10)});
+  const Waits waits = find_waits(make_run(10, journals));
+  EXPECT_EQ(waits.ranks[0].most_waited_for, 64);
+  EXPECT_EQ(waits.ranks[0].waiting, ms(10));
+  EXPECT_EQ(waits.ranks[199].most_waited_for, 200);
+}
+
+TEST(Waits, ServicesThatAreBusyOffAndOnAreSummedUp) {
+  std::vector<Span> served;
+  for (int i = 0; i < 100; ++i) served.push_back(serve(0, 10 * i, 10 * i + 3));
+  const Waits waits = find_waits(make_run(1000, {{wait(1, 1, 992)}, served}));
+  EXPECT_EQ(waits.ranks[0].waiting, ms(300 - 1 - 1));
+  EXPECT_EQ(waits.ranks[0].transferring, ms(991 - 298));
+  EXPECT_EQ(waits.pieces[0].size(), 2U);
+}
+
+TEST(Waits, RefusesRanksOutOfPlace) {
+  record::Run run = make_run(1, {{}, {}});
+  run.ranks[1].rank = 5;
+  EXPECT_THROW(find_waits(run), Error);
+}
+
+TEST(Waits, ARunWithoutRanksIsARun) { EXPECT_FALSE(find_waits(record::Run{}).most_waited_for); }
+
+}  // namespace
+}  // namespace starling::record

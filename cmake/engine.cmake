@@ -15,7 +15,11 @@ target_compile_features(starling_engine PUBLIC cxx_std_20)
 target_include_directories(starling_engine PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(starling_engine PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:starling_options>
-  $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> $<BUILD_INTERFACE:tomlplusplus::tomlplusplus>)
+  $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
+
+# Only the headers of toml++: Debian's target would have every user of the engine link its shared library.
+get_target_property(toml_headers tomlplusplus::tomlplusplus INTERFACE_INCLUDE_DIRECTORIES)
+target_include_directories(starling_engine SYSTEM PRIVATE ${toml_headers})
 
 # One coroutine hands over to the next by a tail call. GCC makes it a real one only with this flag, which -O2
 # implies; in a debug build a long chain of awaits would overflow the stack. Public: tasks are templates too.

@@ -1,8 +1,11 @@
 #include "starling/core/text.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 
 #include "starling/core/error.h"
 
@@ -33,12 +36,38 @@ struct DurationUnit {
   std::uint64_t nanoseconds;
 };
 
-constexpr DurationUnit kDurationUnits[] = {{"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}, {"ns", 1}};
+// The first four are written, largest first; the others are only read.
+constexpr DurationUnit kDurationUnits[] = {
+    {"s", 1'000'000'000}, {"ms", 1'000'000},     {"us", 1'000},           {"ns", 1},
+    {"", 1'000'000'000},  {"m", 60'000'000'000}, {"h", 3'600'000'000'000}};
+
+// 0 if there is no such unit.
+std::uint64_t nanoseconds_of(std::string_view unit) {
+  for (const DurationUnit& known : kDurationUnits) {
+    if (known.name == unit) return known.nanoseconds;
+  }
+  return 0;
+}
 
 std::uint64_t to_three_digits(std::uint64_t value) {
   std::uint64_t unit = 1;
   while (value / unit >= 1000) unit *= 10;
   return (value + unit / 2) / unit * unit;
+}
+
+// Levenshtein's: letters inserted, left out or replaced. One row of the table at a time.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (const char letter : a) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (letter == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
 }
 
 }  // namespace
@@ -88,6 +117,37 @@ long long parse_integer(std::string_view text, std::string_view what, long long 
   return number;
 }
 
+std::optional<Quantity> read_quantity(std::string_view text) {
+  const std::size_t digits = text.find_last_not_of("abcdefghijklmnopqrstuvwxyz") + 1;
+  Quantity quantity{0, text.substr(digits)};
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + digits, quantity.number);
+  if (stop != text.data() + digits || error != std::errc{} || !std::isfinite(quantity.number)) return {};
+  return quantity;
+}
+
+double parse_number(std::string_view text, std::string_view what, double lowest, double highest) {
+  const std::optional<Quantity> read = read_quantity(text);
+  if (!read || !read->unit.empty() || read->number < lowest || read->number > highest) {
+    throw InvalidArgument(concat(what, ": '", text, "' is not a number from ", lowest, " to ", highest));
+  }
+  return read->number;
+}
+
+Duration parse_duration(std::string_view text, std::string_view what) {
+  const std::optional<Quantity> read = read_quantity(text);
+  const std::uint64_t unit = read ? nanoseconds_of(read->unit) : 0;
+  if (unit == 0 || read->number < 0) {
+    throw InvalidArgument(concat(what, ": '", text,
+                                 "' is not a duration (a number from 0 with ns, us, ms, s, m or h; "
+                                 "without a unit: seconds)"));
+  }
+  const double nanoseconds = std::round(read->number * static_cast<double>(unit));
+  if (nanoseconds >= static_cast<double>(kForever.count())) {
+    throw InvalidArgument(concat(what, ": '", text, "' is too long for a duration (73 years)"));
+  }
+  return Duration(static_cast<Duration::rep>(nanoseconds));
+}
+
 std::string format_size(std::size_t bytes) {
   for (const SizeUnit& unit : kSizeUnits) {
     if (bytes != 0 && bytes % unit.bytes == 0) return concat(bytes / unit.bytes, unit.letter);
@@ -110,6 +170,18 @@ std::string format_duration(Duration duration) {
     number += "." + digits.substr(0, digits.find_last_not_of('0') + 1);
   }
   return concat(negative ? "-" : "", number, " ", unit->name);
+}
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> names) {
+  std::string_view best;
+  std::size_t limit = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const std::string_view name : names) {
+    const std::size_t distance = edit_distance(word, name);
+    if (distance >= limit || distance >= std::max(word.size(), name.size())) continue;
+    best = name;
+    limit = distance;
+  }
+  return best;
 }
 
 }  // namespace starling

@@ -1,35 +1,26 @@
 // A cluster to be simulated: its workers, hosts, links, and what goes wrong when.
 #pragma once
 
-#include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "starling/core/random.h"
 #include "starling/core/types.h"
+#include "starling/sim/jitter.h"
+#include "starling/sim/link.h"
 
 namespace starling::sim {
 
-// What a step's time is multiplied by, drawn anew for every step. All but kNone, kNormal and kLognormal keep
-// the name of the distribution of the whole factor.
-struct Jitter {
-  enum class Kind { kNone, kNormal, kLognormal, kExponential, kPareto, kBernoulli };
-  Kind kind = Kind::kNone;
-  double a = 0;  // normal, lognormal: sigma; exponential: none; pareto: shape; bernoulli: probability
-  double b = 0;  // bernoulli: the factor
-};
+inline constexpr int kDefaultWorkers = 4;
+inline constexpr int kMaxWorkers = 100'000;
 
-// One factor, above 0.
-double draw(const Jitter& jitter, Random& random);
-
-struct Link {
-  double bytes_per_second = 1.25e9;
-  Duration latency{};
-};
+// What speeds and factors may be.
+inline constexpr double kMinFactor = 1e-6;
+inline constexpr double kMaxFactor = 1e6;
 
 struct HostSpec {
   std::string name;
-  Link outside;  // its way to other hosts, each direction
+  Link outside;  // its way to other hosts
   Link inside;   // between ranks of this host
 };
 
@@ -51,11 +42,31 @@ struct Fault {
 
 struct Cluster {
   std::vector<HostSpec> hosts;
-  std::vector<WorkerSpec> workers;
+  std::vector<WorkerSpec> workers;  // by rank
   std::vector<Fault> faults;
+  Link network;  // the way out of hosts that are not listed: those of services
 
-  // Host of a rank; ranks beyond the workers are services, each on a host of its own behind the others.
+  // Ranks beyond the workers are services, each on a host of its own behind the listed ones.
+  int host_of(Rank rank) const;
   int workers_on(int host) const;
 };
+
+// "host0", ... with consecutive ranks on a host; the first hosts get one more where it does not come out
+// even. 1 <= hosts <= workers.
+Cluster even_cluster(int workers, int hosts, const Link& network, const Link& inside, const Jitter& jitter);
+
+// Those below throw InvalidArgument, one line that starts with `what`.
+
+// A host by its index or name.
+int find_host(const Cluster& cluster, std::string_view text, std::string_view what);
+
+// The subject must exist. A slowdown of the whole run becomes a lower speed. Nobody is killed twice, or
+// before it joined.
+void add_fault(Cluster& cluster, const Fault& fault, std::string_view what);
+
+void set_join(Cluster& cluster, Rank worker, Time joins, std::string_view what);
+
+// Refuses a cluster of which nobody is there at the start.
+void check_start(const Cluster& cluster, std::string_view what);
 
 }  // namespace starling::sim

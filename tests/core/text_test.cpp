@@ -4,23 +4,14 @@
 
 #include <limits>
 
-#include "starling/core/error.h"
+#include "tests/support/refusal.h"
 
 namespace starling {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::refusal;
 using Parts = std::vector<std::string>;
-
-template <class Call>
-std::string refusal(Call call) {
-  try {
-    call();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 
 TEST(Text, TrimsBothEnds) {
   EXPECT_EQ(trim("  a b \t\n"), "a b");
@@ -103,6 +94,76 @@ TEST(Text, WritesDurationsWithThreeDigits) {
   EXPECT_EQ(format_duration(-1500ms), "-1.5 s");
   EXPECT_EQ(format_duration(kForever), "forever");
   EXPECT_EQ(format_duration(Duration::min()), "-9220000000 s");
+}
+
+TEST(Text, ReadsNumbersWithinTheRange) {
+  EXPECT_EQ(parse_number("0.25", "x", 0, 1), 0.25);
+  EXPECT_EQ(parse_number("1e-3", "x", 0, 1), 0.001);
+  EXPECT_EQ(parse_number("1", "x", 0, 1), 1);
+  for (const char* text : {"", "1.01", "-0.1", "1x", " 1", "0x1", "nan", "inf", "1e999", "0,5"}) {
+    EXPECT_EQ(refusal([&] { parse_number(text, "--rate", 0, 1); }),
+              concat("--rate: '", text, "' is not a number from 0 to 1"));
+  }
+}
+
+TEST(Text, SeparatesANumberFromItsUnit) {
+  const auto read = read_quantity("1.5ms");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->number, 1.5);
+  EXPECT_EQ(read->unit, "ms");
+  EXPECT_EQ(read_quantity("2e3")->number, 2000);
+  EXPECT_EQ(read_quantity("2e3")->unit, "");
+  EXPECT_EQ(read_quantity("2e")->unit, "e");
+  for (const char* text : {"", "ms", "1 ms", "1.5.2s", "nan", "1e999s", "1ms1", "1MS"}) {
+    EXPECT_FALSE(read_quantity(text)) << text;
+  }
+}
+
+TEST(Text, ReadsDurations) {
+  EXPECT_EQ(parse_duration("0", "x"), 0ns);
+  EXPECT_EQ(parse_duration("3ns", "x"), 3ns);
+  EXPECT_EQ(parse_duration("50us", "x"), 50us);
+  EXPECT_EQ(parse_duration("10ms", "x"), 10ms);
+  EXPECT_EQ(parse_duration("2s", "x"), 2s);
+  EXPECT_EQ(parse_duration("1.5s", "x"), 1500ms);
+  EXPECT_EQ(parse_duration("0.1", "x"), 100ms);
+  EXPECT_EQ(parse_duration("1e-3", "x"), 1ms);
+  EXPECT_EQ(parse_duration("1m", "x"), 60s);
+  EXPECT_EQ(parse_duration("2h", "x"), 2h);
+  EXPECT_EQ(parse_duration("0.4ns", "x"), 0ns);
+  EXPECT_EQ(parse_duration("0.6ns", "x"), 1ns);
+  EXPECT_EQ(parse_duration("600000h", "x"), 600000h);
+}
+
+TEST(Text, RefusesWhatIsNoDuration) {
+  for (const char* text :
+       {"", "s", "-1s", "-1e-9", "1 s", " 1s", "1S", "1sec", "1d", "ten", "nan", "inf", "1e999"}) {
+    EXPECT_EQ(
+        refusal([&] { parse_duration(text, "--at"); }),
+        concat("--at: '", text,
+               "' is not a duration (a number from 0 with ns, us, ms, s, m or h; without a unit: seconds)"));
+  }
+  for (const char* text : {"1e10", "700000h", "1e300h", "9223372036854775807ns"}) {
+    EXPECT_EQ(refusal([&] { parse_duration(text, "--at"); }),
+              concat("--at: '", text, "' is too long for a duration (73 years)"));
+  }
+}
+
+TEST(Text, FindsTheNearestName) {
+  constexpr std::string_view kNames[] = {"network", "inside", "jitter", "workers", "worker", "to"};
+  EXPECT_EQ(nearest("netwrok", kNames), "network");
+  EXPECT_EQ(nearest("iniside", kNames), "inside");
+  EXPECT_EQ(nearest("jiter", kNames), "jitter");
+  EXPECT_EQ(nearest("worker", kNames), "worker");
+  EXPECT_EQ(nearest("workerz", kNames), "workers");
+  EXPECT_EQ(nearest("t", kNames), "to");
+  EXPECT_EQ(nearest("speed", kNames), "");
+  EXPECT_EQ(nearest("", kNames), "");
+  EXPECT_EQ(nearest("xy", kNames), "");
+  EXPECT_EQ(nearest("network", {}), "");
+  constexpr std::string_view kLong[] = {"gradient_compression"};
+  EXPECT_EQ(nearest("gradiant_compresion_x", kLong), "gradient_compression");
+  EXPECT_EQ(nearest("gradient", kLong), "");
 }
 
 TEST(Text, JoinsAndConcatenates) {

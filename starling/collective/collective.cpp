@@ -21,9 +21,9 @@ namespace starling::collective {
 
 namespace {
 
-// InvalidArgument unless these are distinct ranks that exist and this one is among them.
-void check_group(const Transport& net, const Group& group) {
-  if (group.empty()) throw InvalidArgument("a collective needs a group of at least one rank");
+// InvalidArgument unless these are distinct ranks that exist.
+void check_members(const Transport& net, const Group& group, bool ascending) {
+  if (ascending && group.front() >= 0 && group.back() < net.size()) return;
   std::vector<bool> seen(static_cast<std::size_t>(net.size()));
   for (const Rank rank : group) {
     if (rank < 0 || rank >= net.size()) {
@@ -34,6 +34,12 @@ void check_group(const Transport& net, const Group& group) {
     }
     seen[static_cast<std::size_t>(rank)] = true;
   }
+}
+
+// InvalidArgument unless this rank is among the members and they are well formed.
+void check_group(const Transport& net, const SharedGroup& group) {
+  if (group.size() == 0) throw InvalidArgument("a collective needs a group of at least one rank");
+  check_members(net, group, group.ascending());
   index_in(group, net.rank());
 }
 
@@ -97,6 +103,8 @@ Task<> collect(Transport& net, const Group& group, Data data, Tag tag) {
 }  // namespace
 
 std::size_t index_in(const Group& group, Rank rank) {
+  const auto usual = static_cast<std::size_t>(rank);  // its place in a group of all ranks
+  if (usual < group.size() && group[usual] == rank) return usual;
   const auto found = std::find(group.begin(), group.end(), rank);
   if (found == group.end()) {
     throw InvalidArgument(concat("rank ", rank, " is not a member of group ", join(group)));
@@ -104,7 +112,7 @@ std::size_t index_in(const Group& group, Rank rank) {
   return static_cast<std::size_t>(found - group.begin());
 }
 
-Task<> all_reduce(Transport& net, Group group, Data data, Reduction how, Tag tag, Choice choice) {
+Task<> all_reduce(Transport& net, SharedGroup group, Data data, Reduction how, Tag tag, Choice choice) {
   check_group(net, group);
   check_reduction(group, data.type, how);
   if (group.size() == 1) co_return;
@@ -116,7 +124,7 @@ Task<> all_reduce(Transport& net, Group group, Data data, Reduction how, Tag tag
   }
 }
 
-Task<> reduce_scatter(Transport& net, Group group, Data data, Reduction how, Tag tag, Choice choice) {
+Task<> reduce_scatter(Transport& net, SharedGroup group, Data data, Reduction how, Tag tag, Choice choice) {
   check_group(net, group);
   check_reduction(group, data.type, how);
   if (group.size() == 1) co_return;
@@ -128,7 +136,7 @@ Task<> reduce_scatter(Transport& net, Group group, Data data, Reduction how, Tag
   }
 }
 
-Task<> all_gather(Transport& net, Group group, Data data, Tag tag, Choice choice) {
+Task<> all_gather(Transport& net, SharedGroup group, Data data, Tag tag, Choice choice) {
   check_group(net, group);
   if (group.size() == 1) co_return;
   const Algorithm algorithm = choose(net, group, data.size(), choice);
@@ -139,7 +147,7 @@ Task<> all_gather(Transport& net, Group group, Data data, Tag tag, Choice choice
   }
 }
 
-Task<> broadcast(Transport& net, Group group, Rank root, Data data, Tag tag, Choice choice) {
+Task<> broadcast(Transport& net, SharedGroup group, Rank root, Data data, Tag tag, Choice choice) {
   check_group(net, group);
   index_in(group, root);
   if (group.size() == 1) co_return;
@@ -151,7 +159,7 @@ Task<> broadcast(Transport& net, Group group, Rank root, Data data, Tag tag, Cho
   }
 }
 
-Task<> gather(Transport& net, Group group, Rank root, Data data, Tag tag) {
+Task<> gather(Transport& net, SharedGroup group, Rank root, Data data, Tag tag) {
   check_group(net, group);
   index_in(group, root);
   if (group.size() == 1) co_return;
@@ -160,7 +168,7 @@ Task<> gather(Transport& net, Group group, Rank root, Data data, Tag tag) {
   co_await guarded(net, group, std::move(exchange));
 }
 
-Task<> barrier(Transport& net, Group group, Tag tag, Choice choice) {
+Task<> barrier(Transport& net, SharedGroup group, Tag tag, Choice choice) {
   check_group(net, group);
   if (group.size() == 1) co_return;
   const Algorithm algorithm = choose(net, group, 0, choice);

@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 
+#include "starling/collective/shared_group.h"
 #include "starling/core/combine.h"
 #include "starling/core/dtype.h"
 #include "starling/core/types.h"
@@ -28,7 +29,8 @@ using transport::Transport;
 
 enum class Algorithm { kDirect, kRing, kDoubling, kHalving };
 
-// `count` elements of one type, owned by somebody else.
+// `count` elements of one type, owned by somebody else. Without memory it is a ghost: it has a size and no
+// values. Simulated ranks may use ghosts in all collectives; if one member's data is a ghost, everybody's is.
 struct Data {
   std::byte* bytes = nullptr;
   std::size_t count = 0;
@@ -40,10 +42,11 @@ struct Data {
   Data(std::span<T> values)  // NOLINT(google-explicit-constructor): a span of elements is data
       : bytes(reinterpret_cast<std::byte*>(values.data())), count(values.size()), type(dtype_of<T>()) {}
 
+  bool ghost() const { return bytes == nullptr && count > 0; }
   std::size_t size() const { return count * size_of(type); }
   std::span<std::byte> span() const { return {bytes, size()}; }
   Data part(std::size_t begin, std::size_t end) const {
-    return {bytes + begin * size_of(type), end - begin, type};
+    return {bytes != nullptr ? bytes + begin * size_of(type) : nullptr, end - begin, type};
   }
 };
 
@@ -65,22 +68,23 @@ using Choice = std::optional<Algorithm>;
 
 // Every member ends with the reduction of all members' data. If a member dies, a member that throws PeerLost
 // holds its old data.
-Task<> all_reduce(Transport& net, Group group, Data data, Reduction how, Tag tag, Choice choice = {});
+Task<> all_reduce(Transport& net, SharedGroup group, Data data, Reduction how, Tag tag, Choice choice = {});
 
 // Slice i of member i becomes the reduction of everybody's slice i; the rest of `data` is as before.
-Task<> reduce_scatter(Transport& net, Group group, Data data, Reduction how, Tag tag, Choice choice = {});
+Task<> reduce_scatter(Transport& net, SharedGroup group, Data data, Reduction how, Tag tag,
+                      Choice choice = {});
 
 // Slice i of everybody becomes slice i of member i.
-Task<> all_gather(Transport& net, Group group, Data data, Tag tag, Choice choice = {});
+Task<> all_gather(Transport& net, SharedGroup group, Data data, Tag tag, Choice choice = {});
 
 // Everybody's data becomes that of `root`, a rank of the group.
-Task<> broadcast(Transport& net, Group group, Rank root, Data data, Tag tag, Choice choice = {});
+Task<> broadcast(Transport& net, SharedGroup group, Rank root, Data data, Tag tag, Choice choice = {});
 
 // Slice i of the root's data becomes slice i of member i.
-Task<> gather(Transport& net, Group group, Rank root, Data data, Tag tag);
+Task<> gather(Transport& net, SharedGroup group, Rank root, Data data, Tag tag);
 
 // Returns when every member has called it.
-Task<> barrier(Transport& net, Group group, Tag tag, Choice choice = {});
+Task<> barrier(Transport& net, SharedGroup group, Tag tag, Choice choice = {});
 
 // The place of `rank` in the group; InvalidArgument if it is not a member.
 std::size_t index_in(const Group& group, Rank rank);

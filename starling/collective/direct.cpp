@@ -5,6 +5,7 @@
 
 #include "starling/collective/direct_meeting.h"
 #include "starling/collective/direct_work.h"
+#include "starling/core/error.h"
 
 namespace starling::collective {
 
@@ -40,6 +41,10 @@ class Place {
 };
 
 Task<> exchange(Transport& net, Group group, Contribution brings) {
+  if (brings.data.ghost()) {
+    throw InvalidArgument(concat("rank ", net.rank(), ": ", brings.data.size(),
+                                 " bytes have a size and no memory; direct works on memory"));
+  }
   brings.pieces = count_pieces(brings.task, brings.data, group.size());
   Place place;  // outlives the meeting, which protects it from reuse while others may write to it
   Meeting meeting(net, group, brings);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "starling/collective/fold.h"
+#include "starling/collective/staging.h"
 #include "starling/core/partition.h"
 
 namespace starling::collective {
@@ -34,7 +35,7 @@ class Rotation {
 };
 
 void copy(Data target, Data source) {
-  if (source.count > 0) std::memcpy(target.bytes, source.bytes, source.size());
+  if (source.count > 0 && !source.ghost()) std::memcpy(target.bytes, source.bytes, source.size());
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ void copy(Data target, Data source) {
 Task<> doubling_all_reduce(Transport& net, const Group& group, Data data, ReduceOp op, Tag tag) {
   const Fold fold(group.size());
   const std::size_t self = index_in(group, net.rank());
-  const transport::Memory incoming = net.allocate(data.size());
+  const transport::Memory incoming = scratch_for(net, data, data.size());
   if (fold.extras() > 0) co_await fold_in(net, group, data, op, incoming.bytes, tag);
   if (!fold.sits_out(self)) {
     const std::size_t seat = fold.seat_of(self);
@@ -62,7 +63,7 @@ Task<> doubling_all_gather(Transport& net, const Group& group, Data data, Tag ta
   const std::size_t members = group.size();
   const std::size_t self = index_in(group, net.rank());
   const Rotation rotation(data.count, members, self);
-  const transport::Memory memory = net.allocate(data.size());
+  const transport::Memory memory = scratch_for(net, data, data.size());
   const Data rotated(memory.bytes.data(), data.count, data.type);
   const Slice own = slice_of(data.count, members, self);
   copy(rotated, data.part(own.begin, own.end));

@@ -27,6 +27,7 @@ Task<> fold_out(Transport& net, const Group& group, Data data, Tag tag) {
 }
 
 void combine_in_order(ReduceOp op, Data mine, const std::byte* theirs, bool mine_first) {
+  if (mine.ghost()) return;
   const std::byte* const first = mine_first ? mine.bytes : theirs;
   const std::byte* const second = mine_first ? theirs : mine.bytes;
   const std::byte* const sources[] = {first, second};

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "starling/collective/fold.h"
+#include "starling/collective/staging.h"
 #include "starling/core/partition.h"
 
 namespace starling::collective {
@@ -68,7 +69,7 @@ std::size_t half_of(Data data, std::size_t seats) {
 
 Task<> halving_reduce_scatter(Transport& net, const Group& group, Data data, ReduceOp op, Tag tag) {
   assert(halving_splits(group.size()));
-  const transport::Memory incoming = net.allocate(half_of(data, group.size()));
+  const transport::Memory incoming = scratch_for(net, data, half_of(data, group.size()));
   co_await halve(net, group, data, op, incoming.bytes, tag);
 }
 
@@ -80,7 +81,8 @@ Task<> halving_all_gather(Transport& net, const Group& group, Data data, Tag tag
 Task<> halving_all_reduce(Transport& net, const Group& group, Data data, ReduceOp op, Tag tag) {
   const Fold fold(group.size());
   const bool folded = fold.extras() > 0;
-  const transport::Memory incoming = net.allocate(folded ? data.size() : half_of(data, fold.seats()));
+  const transport::Memory incoming =
+      scratch_for(net, data, folded ? data.size() : half_of(data, fold.seats()));
   if (folded) co_await fold_in(net, group, data, op, incoming.bytes, tag);
   if (!fold.sits_out(index_in(group, net.rank()))) {
     co_await halve(net, group, data, op, incoming.bytes, tag);

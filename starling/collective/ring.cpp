@@ -1,5 +1,6 @@
 #include "starling/collective/ring.h"
 
+#include "starling/collective/staging.h"
 #include "starling/core/partition.h"
 
 namespace starling::collective {
@@ -35,6 +36,7 @@ class Place {
 
 // mine = received op mine: the received part covers the members before this one.
 void append(ReduceOp op, Data mine, const std::byte* received) {
+  if (mine.ghost()) return;
   const std::byte* const sources[] = {received, mine.bytes};
   const Combine how{.op = op};
   combine(mine.type, how, mine.bytes, sources, mine.count);
@@ -45,7 +47,7 @@ void append(ReduceOp op, Data mine, const std::byte* received) {
 Task<> ring_reduce_scatter(Transport& net, const Group& group, Data data, ReduceOp op, Tag tag) {
   const Place place(net, group, data);
   const std::size_t largest = slice_of(data.count, place.members(), 0).size();
-  const transport::Memory incoming = net.allocate(largest * size_of(data.type));
+  const transport::Memory incoming = scratch_for(net, data, largest * size_of(data.type));
   for (std::size_t step = 1; step < place.members(); ++step) {
     const Data outgoing = place.slice(step);
     const Data mine = place.slice(step + 1);

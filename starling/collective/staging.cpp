@@ -55,14 +55,21 @@ Task<double> exchange_divisor(Transport& net, const Group& group, DType type, Re
   co_return divisor_of(weights, type);
 }
 
+transport::Memory scratch_for(Transport& net, const Data& data, std::size_t bytes) {
+  if (!data.ghost()) return net.allocate(bytes);
+  return {std::span<std::byte>(static_cast<std::byte*>(nullptr), bytes), nullptr};
+}
+
 Stage::Stage(Transport& net, Data data, Reduction how)
-    : data_(data), memory_(net.allocate(data.count * size_of(accumulator_of(data.type)))) {
+    : data_(data), memory_(scratch_for(net, data, data.count * size_of(accumulator_of(data.type)))) {
   copy_ = Data(memory_.bytes.data(), data.count, accumulator_of(data.type));
+  if (data.ghost()) return;
   convert(data.type, data.bytes, copy_.type, copy_.bytes, data.count);
   if (how.kind == Kind::kWeightedMean) scale(copy_.type, how.weight, copy_.bytes, copy_.count);
 }
 
 void Stage::write_back(std::size_t begin, std::size_t end, double divisor) {
+  if (data_.ghost()) return;
   const Data result = copy_.part(begin, end);
   if (divisor != 1) divide(result.type, divisor, result.bytes, result.count);
   convert(result.type, result.bytes, data_.type, data_.part(begin, end).bytes, result.count);

@@ -22,6 +22,9 @@ double divisor_of(std::span<const double> weights, DType type);
 // weights (doubling_all_gather of one float64 each), which are summed in group order.
 Task<double> exchange_divisor(Transport& net, const Group& group, DType type, Reduction how, Tag tag);
 
+// Memory for what takes part in an exchange beside `data`; a ghost where that is one.
+transport::Memory scratch_for(Transport& net, const Data& data, std::size_t bytes);
+
 class Stage {
  public:
   Stage(Transport& net, Data data, Reduction how);

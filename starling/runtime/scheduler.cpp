@@ -1,6 +1,7 @@
 #include "starling/runtime/scheduler.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "starling/core/text.h"
 #include "starling/runtime/wait.h"
@@ -12,6 +13,14 @@ void Scheduler::at(Time time, Wakeup& wakeup) {
   wakeup.scheduler_ = this;
   wakeup.time_ = std::max(time, now());
   wakeup.order_ = shuffle_ ? shuffle_->next() : sequence_++;
+  timers_.push(wakeup);
+}
+
+void Scheduler::at_end(Wakeup& wakeup) {
+  if (wakeup.queued()) cancel(wakeup);
+  wakeup.scheduler_ = this;
+  wakeup.time_ = now();
+  wakeup.order_ = std::numeric_limits<std::uint64_t>::max();
   timers_.push(wakeup);
 }
 

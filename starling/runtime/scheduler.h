@@ -31,6 +31,8 @@ class Scheduler {
   // counts as this instant. A wakeup that is queued already moves.
   void soon(Wakeup& wakeup);
   void at(Time time, Wakeup& wakeup);
+  // For this instant, behind everything else of it, also what is queued later. On virtual time only.
+  void at_end(Wakeup& wakeup);
   void cancel(Wakeup& wakeup) noexcept;
 
   // Runs until `finished` says so. `finished` is asked after every wakeup.

@@ -41,6 +41,7 @@ class InprocWorld::VirtualEndpoint final : public Endpoint {
   VirtualEndpoint(InprocWorld& world, runtime::Scheduler& scheduler, Rank rank, int size, Network& network)
       : Endpoint(scheduler, rank, size, kForever), world_(world), network_(network) {}
 
+  bool carries_ghosts() const override { return true; }
   void learn_loss(Rank rank, const std::string& why) override { apply_loss(rank, why); }
 
  private:
@@ -52,18 +53,19 @@ class InprocWorld::VirtualEndpoint final : public Endpoint {
     sending.flight.from = rank();
     sending.flight.to = sending.peer();
     sending.flight.bytes = sending.bytes();
-    under_way_[sending.peer()].push_back(sending);
+    sending.flight.link = &under_way_[sending.peer()];
+    sending.flight.link->push_back(sending);
     network_.start(scheduler(), sending.flight);
   }
 
   void withdraw_send(Sending& sending) noexcept override {
     network_.cancel(sending.flight);
     sending.unlink();
-    if (Sending* next = held_back(under_way_[sending.peer()])) scheduler().soon(next->flight);
+    if (Sending* next = held_back(*sending.flight.link)) scheduler().soon(next->flight);
   }
 
   void arrive(Sending& sending) override {
-    Queue& link = under_way_[sending.peer()];
+    Queue& link = *sending.flight.link;
     if (&link.front() != &sending) {
       sending.ticket = kHeldBack;
       return;
@@ -92,7 +94,7 @@ class InprocWorld::VirtualEndpoint final : public Endpoint {
 
   InprocWorld& world_;
   Network& network_;
-  std::unordered_map<Rank, Queue> under_way_;  // by receiver, in the order of sending
+  std::unordered_map<Rank, Queue> under_way_;  // by receiver, in the order of sending; they stay in place
 };
 
 // On threads a message is copied and posted to the receiver's loop; the send is done at once.

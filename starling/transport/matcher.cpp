@@ -12,9 +12,11 @@ bool fits(const Inbound& receiving, Rank from, Tag tag) {
   return receiving.tag() == tag && (receiving.peer() == from || receiving.peer() == kAnyRank);
 }
 
-// memcpy may not be called with null, which an empty span may hold.
+// memcpy may not be called with null, which an empty span may hold. Bytes that are received as a ghost are
+// dropped.
 void copy(std::span<std::byte> target, std::span<const std::byte> source) {
-  if (!source.empty()) std::memcpy(target.data(), source.data(), source.size());
+  if (target.data() != nullptr && source.data() != nullptr && !source.empty())
+    std::memcpy(target.data(), source.data(), source.size());
 }
 
 }  // namespace
@@ -59,7 +61,7 @@ bool Matcher::post(Inbound& receiving) {
 
 bool hand_over(Arrival& arrival, Inbound& receiving) {
   try {
-    const std::span<std::byte> room = receiving.room(arrival.from(), arrival.bytes());
+    const std::span<std::byte> room = receiving.room(arrival.from(), arrival.bytes(), arrival.ghost());
     if (!arrival.read(room)) return false;
     receiving.complete();
   } catch (const Error&) {
@@ -71,7 +73,7 @@ bool hand_over(Arrival& arrival, Inbound& receiving) {
 
 void hand_over(Rank from, std::span<const std::byte> data, Inbound& receiving) {
   try {
-    copy(receiving.room(from, data.size()), data);
+    copy(receiving.room(from, data.size(), is_ghost(data)), data);
     receiving.complete();
   } catch (const Error&) {
     receiving.fail(std::current_exception());

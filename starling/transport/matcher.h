@@ -23,6 +23,7 @@ class Arrival : public runtime::Hook<Arrival> {
   Rank from() const { return from_; }
   Tag tag() const { return tag_; }
   std::size_t bytes() const { return bytes_; }
+  virtual bool ghost() const { return false; }
 
   // False if the sender has withdrawn the message; `target` may be overwritten all the same.
   virtual bool read(std::span<std::byte> target) = 0;
@@ -35,16 +36,20 @@ class Arrival : public runtime::Hook<Arrival> {
   std::size_t bytes_;
 };
 
-// A message that was copied when it arrived.
+// A message that was copied when it arrived; of a ghost only the size is kept.
 class KeptArrival final : public Arrival {
  public:
   KeptArrival(Rank from, Tag tag, std::span<const std::byte> data)
-      : Arrival(from, tag, data.size()), data_(data.begin(), data.end()) {}
+      : Arrival(from, tag, data.size()), ghost_(is_ghost(data)) {
+    if (!ghost_) data_.assign(data.begin(), data.end());
+  }
   KeptArrival(Rank from, Tag tag, std::vector<std::byte> data)
       : Arrival(from, tag, data.size()), data_(std::move(data)) {}
+  bool ghost() const override { return ghost_; }
   bool read(std::span<std::byte> target) override;
 
  private:
+  bool ghost_ = false;
   std::vector<std::byte> data_;
 };
 

@@ -19,6 +19,7 @@ struct Transfer : runtime::Wakeup {
   Rank from = 0;
   Rank to = 0;
   std::size_t bytes = 0;
+  std::uint32_t note = 0;  // the network's own
 };
 
 class Network {
@@ -26,6 +27,7 @@ class Network {
   virtual ~Network() = default;
   // Queues the transfer for the time of its arrival, now or later.
   virtual void start(runtime::Scheduler& scheduler, Transfer& transfer) = 0;
+  // Before a transfer under way is destroyed. It may also have arrived.
   virtual void cancel(Transfer& transfer) noexcept { transfer.cancel(); }
 };
 

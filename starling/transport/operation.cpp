@@ -74,6 +74,11 @@ void Inbound::expire(Duration waited) {
   fail_late(waited);
 }
 
+void Inbound::refuse_ghost(Rank from, std::size_t size) const {
+  throw InvalidArgument(concat("rank ", net().rank(), ": message ", tag(), " of ", size, " bytes from rank ",
+                               from, " has a size and no memory, the receive wants its bytes"));
+}
+
 Receiving::Receiving(Transport& net, Rank from, Tag tag, std::span<std::byte> data)
     : Inbound(net, net.check_rank(from, "receive from"), tag, data.size()), data_(data.data()) {
   net.begin(*this);
@@ -83,11 +88,12 @@ std::string Receiving::describe() const {
   return concat("message ", tag(), " of ", bytes(), " bytes from rank ", peer());
 }
 
-std::span<std::byte> Receiving::room(Rank from, std::size_t size) {
+std::span<std::byte> Receiving::room(Rank from, std::size_t size, bool ghost_message) {
   if (size != bytes()) {
     throw InvalidArgument(concat("rank ", net().rank(), ": message ", tag(), " from rank ", from, " has ",
                                  size, " bytes, the receive expects ", bytes()));
   }
+  if (ghost_message && !ghost()) refuse_ghost(from, size);
   return {data_, size};
 }
 
@@ -99,7 +105,8 @@ ReceivingAny::ReceivingAny(Transport& net, Tag tag, std::optional<Duration> pati
 
 std::string ReceivingAny::describe() const { return concat("message ", tag(), " from any rank"); }
 
-std::span<std::byte> ReceivingAny::room(Rank from, std::size_t size) {
+std::span<std::byte> ReceivingAny::room(Rank from, std::size_t size, bool ghost_message) {
+  if (ghost_message) refuse_ghost(from, size);
   letter_.from = from;
   letter_.bytes.resize(size);
   return letter_.bytes;

@@ -20,6 +20,10 @@ class Transport;
 
 inline constexpr Rank kAnyRank = -1;
 
+// A message may have a size and no memory, so that simulations of large models need none. Simulated ranks
+// exchange ghosts as they exchange bytes: they are matched, counted and take their time; nothing is copied.
+inline bool is_ghost(std::span<const std::byte> data) { return data.data() == nullptr && !data.empty(); }
+
 // A message whose sender and size the receiver did not know. Meant for small control messages.
 struct Letter {
   Rank from = kAnyRank;
@@ -118,12 +122,14 @@ class [[nodiscard]] Sending final : public Operation {
   void result() const { check(); }
 
   std::span<const std::byte> data() const { return {data_, bytes()}; }
+  bool ghost() const { return is_ghost(data()); }
 
   // The transport's own notes about a message under way.
   struct Flight : Transfer {
     explicit Flight(Sending& owner) : Transfer(&Flight::arrive), sending(owner) {}
     static void arrive(Wakeup& self);
     Sending& sending;
+    Queue* link = nullptr;  // where it stands among those to the same rank
   };
   Flight flight{*this};
   std::uint64_t ticket = 0;
@@ -137,18 +143,22 @@ class Inbound : public Operation {
  public:
   using Operation::Operation;
   void expire(Duration waited) override;
-  // Where a message of this size shall be written. Throws if it does not fit.
-  virtual std::span<std::byte> room(Rank from, std::size_t bytes) = 0;
+  // Where a message of this size shall be written. Throws if it does not fit, or if the message is a ghost
+  // and the receive has memory that it would leave unwritten.
+  virtual std::span<std::byte> room(Rank from, std::size_t bytes, bool ghost) = 0;
+  virtual bool ghost() const { return false; }
 
  protected:
   ~Inbound() override;
+  [[noreturn]] void refuse_ghost(Rank from, std::size_t bytes) const;
 };
 
 class [[nodiscard]] Receiving final : public Inbound {
  public:
   Receiving(Transport& net, Rank from, Tag tag, std::span<std::byte> data);
   std::string describe() const override;
-  std::span<std::byte> room(Rank from, std::size_t bytes) override;
+  std::span<std::byte> room(Rank from, std::size_t bytes, bool ghost) override;
+  bool ghost() const override { return is_ghost({data_, bytes()}); }
   OperationAwaiter<Receiving> operator co_await() { return OperationAwaiter<Receiving>(*this); }
   void result() const { check(); }
 
@@ -160,7 +170,7 @@ class [[nodiscard]] ReceivingAny final : public Inbound {
  public:
   ReceivingAny(Transport& net, Tag tag, std::optional<Duration> patience = {});
   std::string describe() const override;
-  std::span<std::byte> room(Rank from, std::size_t bytes) override;
+  std::span<std::byte> room(Rank from, std::size_t bytes, bool ghost) override;
   OperationAwaiter<ReceivingAny> operator co_await() { return OperationAwaiter<ReceivingAny>(*this); }
   Letter result() {
     check();

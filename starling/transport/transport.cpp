@@ -13,12 +13,22 @@ Transport::Transport(runtime::Scheduler& scheduler, Rank rank, int size, Duratio
 
 void Transport::begin(Sending& sending) {
   check_rank(sending.peer(), "send to");
+  if (sending.ghost() && !carries_ghosts()) refuse_ghost(sending, "send to");
   ++traffic_.messages;
   traffic_.bytes += sending.bytes();
   start_send(sending);
 }
 
-void Transport::begin(Inbound& receiving) { start_recv(receiving); }
+void Transport::begin(Inbound& receiving) {
+  if (receiving.ghost() && !carries_ghosts()) refuse_ghost(receiving, "receive from");
+  start_recv(receiving);
+}
+
+void Transport::refuse_ghost(const Operation& operation, std::string_view what) const {
+  throw InvalidArgument(concat(what, " rank ", operation.peer(), ": message ", operation.tag(), " of ",
+                               operation.bytes(),
+                               " bytes has a size and no memory; only simulated ranks exchange such"));
+}
 
 Rank Transport::check_rank(Rank rank, std::string_view what) const {
   if (rank >= 0 && rank < size()) return rank;

@@ -69,7 +69,8 @@ class Transport {
 
   // A rank that is lost stays lost: every operation that needs it fails with PeerLost, except receives of
   // messages that had arrived before. `losses` pulses each time.
-  bool lost(Rank rank) const { return !why_lost_.empty() && why_lost_.count(rank) != 0; }
+  bool any_lost() const { return !why_lost_.empty(); }
+  bool lost(Rank rank) const { return any_lost() && why_lost_.count(rank) != 0; }
   // Of a rank that is lost.
   const std::string& why_lost(Rank rank) const { return why_lost_.at(rank); }
   runtime::Event& losses() { return losses_; }
@@ -78,6 +79,9 @@ class Transport {
   virtual Memory allocate(std::size_t bytes);
   // Null where ranks share no memory.
   virtual SharedMemory* shared() { return nullptr; }
+
+  // Whether messages may be ghosts; elsewhere sending or receiving one is an InvalidArgument.
+  virtual bool carries_ghosts() const { return false; }
 
   // What was sent since the start.
   const Traffic& traffic() const { return traffic_; }
@@ -106,6 +110,7 @@ class Transport {
   void begin(Sending& sending);
   void begin(Inbound& receiving);
   Rank check_rank(Rank rank, std::string_view what) const;
+  [[noreturn]] void refuse_ghost(const Operation& operation, std::string_view what) const;
 
   runtime::Scheduler& scheduler_;
   Rank rank_;

@@ -110,6 +110,36 @@ TEST(VirtualScheduler, SeedsShuffleWhatHappensInOneInstant) {
   EXPECT_EQ(of_ready.size(), 6u);
 }
 
+struct Writer : Wakeup {
+  Writer(char one, std::string& text) : Wakeup(&Writer::write), letter(one), log(text) {}
+  static void write(Wakeup& self) { static_cast<Writer&>(self).log += static_cast<Writer&>(self).letter; }
+  char letter;
+  std::string& log;
+};
+
+// Also behind what is queued after it, by others of that instant; and it may be moved and cancelled.
+TEST(VirtualScheduler, TheEndOfAnInstantComesAfterAllElseOfIt) {
+  for (std::uint64_t seed = 0; seed <= 20; ++seed) {
+    VirtualScheduler scheduler = seed > 0 ? VirtualScheduler(seed) : VirtualScheduler();
+    std::string log;
+    Writer last('z', log), cancelled('y', log);
+    const auto body = [&]() -> Task<> {
+      Scope scope(co_await this_context());
+      scope.spawn(writes_at('b', Time(11ns), log));
+      co_await sleep_until(Time(10ns));
+      scheduler.at_end(last);
+      scheduler.at_end(last);
+      scheduler.at_end(cancelled);
+      cancelled.cancel();
+      for (int i = 0; i < 3; ++i) scope.spawn(writes('a', log));
+      for (int i = 0; i < 3; ++i) scope.spawn(writes_at('a', Time(10ns), log));
+      co_await scope.join();
+    };
+    run(scheduler, body());
+    EXPECT_EQ(log, "aaaaaazb") << "seed " << seed;
+  }
+}
+
 TEST(VirtualScheduler, SeedsDoNotReorderTime) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     VirtualScheduler scheduler(seed);

@@ -1,0 +1,80 @@
+// The simulated world: scheduler, network, workers, services, and what happens to them.
+#pragma once
+
+#include <deque>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "starling/runtime/scope.h"
+#include "starling/runtime/virtual_scheduler.h"
+#include "starling/sim/host_network.h"
+#include "starling/sim/sim_worker.h"
+#include "starling/sim/simulation.h"
+#include "starling/transport/inproc.h"
+
+namespace starling::sim {
+
+class Universe final : public Conductor {
+ public:
+  explicit Universe(const Simulation& simulation);
+  record::Run run();
+
+  bool may_begin(SimWorker& worker) override;
+  void computed(SimWorker& worker) override;
+
+ private:
+  // Who a rank is and what became of it.
+  struct State {
+    bool running = false;
+    Time end{};
+    std::string ended;
+  };
+
+
+  void start();
+  bool over() const { return running_ == 0 || error_; }
+  runtime::Task<> work(SimWorker& worker);
+  runtime::Task<> serve();
+  runtime::Task<> suffer(Fault fault);
+  void kill(Rank rank);
+  void end(Rank rank, std::string why);
+
+  void finish_step();
+  void evaluate();
+  std::vector<float> mean_model() const;
+  double consensus_distance(const std::vector<float>& mean) const;
+  record::Run result();
+  record::RankRecord record_of(Rank rank);
+  void add_service(record::RankRecord& record);
+
+  const Simulation& simulation_;
+  std::unique_ptr<strategy::Strategy> strategy_;
+  bool lockstep_;
+  int workers_count_;
+  runtime::VirtualScheduler scheduler_;
+  Blueprint blueprint_;
+  HostNetwork network_;
+  transport::InprocWorld world_;
+  std::vector<std::unique_ptr<SimWorker>> workers_;
+  std::unique_ptr<SimMember<strategy::Member>> service_;
+  std::vector<std::span<const float>> models_;
+  std::vector<State> states_;
+
+  int running_ = 0;
+  std::uint64_t most_steps_ = 0;  // begun by a worker
+  std::uint64_t last_step_;       // nobody begins a later one
+  std::uint64_t steps_done_ = 0;  // by all
+  bool stop_ = false;
+  std::exception_ptr error_;  // of a strategy, not of its world
+  std::vector<record::LossPoint> losses_;
+  std::optional<Duration> time_to_target_;
+
+  std::vector<double> link_factors_;  // by host: what its bandwidth is divided by now
+
+  runtime::Scope faults_;
+  std::deque<runtime::Scope> scopes_;  // by rank; last, so that tasks go before what they use
+};
+
+}  // namespace starling::sim

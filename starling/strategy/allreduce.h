@@ -1,0 +1,28 @@
+// Synchronous data-parallel SGD: every step the gradients of all workers are averaged, and every worker makes
+// the same update. All models stay equal bit for bit.
+//
+// A step takes max_i t_i + t_ar. Bytes sent per worker and step: 2 M (n-1)/n with ring or halving.
+#pragma once
+
+#include "starling/strategy/registry.h"
+
+namespace starling::strategy {
+
+class AllReduce final : public Strategy {
+ public:
+  AllReduce(const Options& options, int workers);
+  Task<> run(Worker& self) const override;
+
+ private:
+  collective::Choice algorithm_;
+};
+
+Row allreduce_row();
+
+// Shared with the other strategies that average over everyone.
+OptionSpec algorithm_option();
+collective::Choice algorithm_of(const Options& options);
+// What rank `rank` of `workers` sends for one all-reduce of `elements` float32.
+std::uint64_t all_reduce_bytes(const Options& options, int workers, std::size_t elements, Rank rank);
+
+}  // namespace starling::strategy

@@ -1,0 +1,114 @@
+#include "starling/strategy/dpsgd.h"
+
+#include <deque>
+
+#include "starling/coordination/mixing.h"
+#include "starling/core/error.h"
+#include "starling/strategy/exchange.h"
+
+namespace starling::strategy {
+
+namespace {
+
+// One worker's exchange of models with its neighbours, posted when a step begins and finished after it.
+class Neighbourhood final : public StepListener {
+ public:
+  Neighbourhood(Worker& self, const coordination::Graph& graph)
+      : self_(self), weights_(coordination::metropolis(graph, self.rank()).weights) {
+    for (const Rank rank : graph.neighbours(self.rank())) {
+      neighbours_.push_back({rank, self.allocate(self.parameters().count)});
+    }
+  }
+
+  bool by_section() const override { return false; }
+
+  void begins() override {
+    const Tag tag = tag_of(Channel::kModel, self_.step());
+    for (Neighbour& neighbour : neighbours_) {
+      received_.emplace_back(self_.net(), neighbour.rank, tag, neighbour.model.data.span());
+      sent_.emplace_back(self_.net(), neighbour.rank, tag, self_.parameters().span());
+    }
+  }
+
+  // Those who are lost have nothing to say.
+  Task<> finish() {
+    for (std::size_t i = 0; i < neighbours_.size(); ++i) {
+      neighbours_[i].heard = false;
+      const Stopwatch watch(self_, record::Activity::kWait, neighbours_[i].rank);
+      try {
+        co_await received_[i];
+        neighbours_[i].heard = true;
+        co_await sent_[i];
+      } catch (const PeerLost&) {
+      }
+    }
+    received_.clear();
+    sent_.clear();
+  }
+
+  // x_i += sum_j W_ij (x_j - x_i), which is the same sum and leaves equal models exactly as they are.
+  void mix() const {
+    if (self_.parameters().ghost()) return;
+    const std::span<float> x = floats(self_.parameters());
+    std::vector<float> change(x.size());
+    for (std::size_t n = 0; n < neighbours_.size(); ++n) {
+      if (!neighbours_[n].heard) continue;
+      const std::span<const float> other = floats(neighbours_[n].model.data);
+      const auto weight = static_cast<float>(weights_[n]);
+      for (std::size_t i = 0; i < x.size(); ++i) change[i] += weight * (other[i] - x[i]);
+    }
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += change[i];
+  }
+
+ private:
+  struct Neighbour {
+    Rank rank;
+    Buffer model;
+    bool heard = false;
+  };
+
+  Worker& self_;
+  std::vector<double> weights_;
+  std::vector<Neighbour> neighbours_;
+  std::deque<transport::Receiving> received_;
+  std::deque<transport::Sending> sent_;
+};
+
+}  // namespace
+
+Dpsgd::Dpsgd(const Options& options, int workers)
+    : graph_(coordination::make_graph(options.text("graph"), workers)) {}
+
+Task<> Dpsgd::run(Worker& self) const {
+  Neighbourhood neighbourhood(self, graph_);
+  StepPlan plan;
+  plan.listener = &neighbourhood;
+  while (co_await self.compute(plan)) {
+    co_await neighbourhood.finish();
+    neighbourhood.mix();
+    co_await self.update();
+  }
+}
+
+Row dpsgd_row() {
+  return {
+      .name = "dpsgd",
+      .summary = "models are averaged with the neighbours in a graph, while the gradient is computed",
+      .options = {OptionSpec::text("graph", "ring",
+                                   "ring, torus, hypercube, exponential, complete, or file:PATH with an edge a line")},
+      .promises = {.lockstep = true,
+                   .on_loss = OnLoss::kGoesOn,
+                   .conserves_mean = true,
+                   .staleness = "0",
+                   .waits_for = "the slowest neighbour, every step",
+                   .bytes = "d M, d = number of neighbours"},
+      .make = make<Dpsgd>,
+      .bytes_sent = [](const Options& options, const Shape& shape, Rank rank) -> std::optional<std::uint64_t> {
+        const auto graph = coordination::make_graph(options.text("graph"), shape.workers);
+        return shape.steps * graph.neighbours(rank).size() * shape.elements * sizeof(float);
+      },
+      .variants = {{}, {{"graph", "torus"}}, {{"graph", "exponential"}}, {{"graph", "complete"}}},
+  };
+}
+
+}  // namespace starling::strategy

@@ -1,0 +1,31 @@
+// Decentralised parallel SGD (Lian et al., "Can decentralized algorithms outperform centralized algorithms?",
+// NIPS'17): no server and no all-reduce; a worker exchanges models with its neighbours in a graph.
+//
+//   x_i <- sum_j W_ij x_j - eta g_i(x_i)
+//
+// The models of step t travel while the gradient of step t is computed. W has the Metropolis weights of the
+// graph, W_ij = 1 / (1 + max(d_i, d_j)), so it is symmetric and doubly stochastic, the mean model moves as in
+// synchronous SGD, and without gradients the distance from the mean shrinks by W's second eigenvalue per step.
+//
+// A step takes as long as the slowest of a worker and its neighbours; a straggler slows its neighbours, these
+// theirs. Bytes sent per worker and step: d M. A worker that dies is left out by its neighbours, which keep
+// its share of the weight for themselves; the graph may fall apart then.
+#pragma once
+
+#include "starling/coordination/topology.h"
+#include "starling/strategy/registry.h"
+
+namespace starling::strategy {
+
+class Dpsgd final : public Strategy {
+ public:
+  Dpsgd(const Options& options, int workers);
+  Task<> run(Worker& self) const override;
+
+ private:
+  coordination::Graph graph_;
+};
+
+Row dpsgd_row();
+
+}  // namespace starling::strategy

@@ -1,0 +1,55 @@
+#include "starling/strategy/exchange.h"
+
+namespace starling::strategy {
+
+using collective::Choice;
+using collective::Reduction;
+using collective::SharedGroup;
+using record::Activity;
+
+Tag tag_of(Channel channel, std::uint64_t round) { return (static_cast<Tag>(channel) << 56) | round; }
+
+Stopwatch::Stopwatch(Member& self, Activity activity, Rank whom, std::uint64_t meeting) : self_(self) {
+  span_.activity = activity;
+  span_.whom = whom;
+  span_.meeting = meeting;
+  span_.begin = self.now();
+}
+
+Stopwatch::~Stopwatch() {
+  span_.end = self_.now();
+  self_.journal().add(span_);
+}
+
+namespace {
+
+// A rank is in one group per tag, so a tag and a member of its group tell meetings apart.
+std::uint64_t meeting_of(const Group& group, Tag tag) {
+  const auto first = static_cast<std::uint64_t>(group.front()) + 1;
+  return (tag ^ (first * 0x9e3779b97f4a7c15ULL)) * 0xbf58476d1ce4e5b9ULL | 1;
+}
+
+}  // namespace
+
+Task<> all_reduce(Member& self, SharedGroup group, Data data, Reduction how, Tag tag, Choice choice) {
+  const Stopwatch watch(self, Activity::kMeet, record::kNobody, meeting_of(group, tag));
+  co_await collective::all_reduce(self.net(), std::move(group), data, how, tag, choice);
+}
+
+Task<> average_models(Worker& self, SharedGroup group, std::uint64_t round, Choice choice) {
+  return all_reduce(self, std::move(group), self.parameters(), Reduction::mean(),
+                    tag_of(Channel::kModel, round), choice);
+}
+
+Task<> average_gradients(Worker& self, SharedGroup group, std::uint64_t round, Choice choice) {
+  const Reduction how = self.equal_batches() ? Reduction::mean()
+                                             : Reduction::weighted_mean(static_cast<double>(self.samples()));
+  return all_reduce(self, std::move(group), self.gradients(), how, tag_of(Channel::kGradients, round), choice);
+}
+
+Task<> receive(Member& self, Rank from, Tag tag, Data data) {
+  const Stopwatch watch(self, Activity::kWait, from);
+  co_await self.net().recv(from, tag, data.span());
+}
+
+}  // namespace starling::strategy

@@ -1,0 +1,39 @@
+// Local SGD (Stich, "Local SGD converges fast and communicates little", ICLR'19): every worker trains alone
+// for `period` steps, then the models are averaged over all.
+//
+// With adapt=adacomm the period shrinks as the loss does (Wang and Joshi, "Adaptive communication strategies
+// to achieve the best error-runtime trade-off", MLSys'19): after every `check` averages, with F the workers'
+// mean training loss since the last check and F_0 that of the first,
+//
+//   tau <- ceil(tau_0 sqrt(F / F_0))  if that is less than tau,  else  ceil(tau / 2)
+//
+// tau_0 is the option `period`; the search for it by trial runs, which some versions do first, is not made.
+//
+// A round takes max_i (sum of i's step times) + t_ar: jitter averages out over a period, a steady straggler
+// does not. Bytes sent per worker and step: 2 M (n-1)/(n tau) with ring or halving.
+#pragma once
+
+#include "starling/strategy/registry.h"
+
+namespace starling::strategy {
+
+class LocalSgd final : public Strategy {
+ public:
+  LocalSgd(const Options& options, int workers);
+  Task<> run(Worker& self) const override;
+
+ private:
+  class Period;
+
+  collective::Choice algorithm_;
+  std::uint64_t period_;
+  bool adaptive_;
+  std::uint64_t check_;
+};
+
+// The rule above for one check.
+std::uint64_t adacomm_period(std::uint64_t first_period, std::uint64_t period, double first_loss, double loss);
+
+Row local_sgd_row();
+
+}  // namespace starling::strategy

@@ -1,0 +1,59 @@
+// The options of a strategy: declared once, in its row of the registry, with type, default, range and help.
+// The command line, the documentation and the tests read the declarations; the strategy reads the values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace starling::strategy {
+
+struct OptionSpec {
+  enum class Kind { kInteger, kNumber, kFlag, kChoice, kText };
+
+  std::string name;
+  Kind kind = Kind::kText;
+  std::string fallback;  // the default, as text
+  std::string help;
+  double lowest = 0;  // of numbers, both included
+  double highest = 0;
+  std::vector<std::string> choices;
+  std::string only_with;  // "mode=ssp": refused where that option has another value; empty: always allowed
+
+  static OptionSpec integer(std::string name, std::int64_t fallback, std::int64_t lowest,
+                            std::int64_t highest, std::string help);
+  static OptionSpec number(std::string name, std::string fallback, double lowest, double highest,
+                           std::string help);
+  static OptionSpec flag(std::string name, std::string help);  // off by default
+  static OptionSpec choice(std::string name, std::vector<std::string> choices, std::string help);  // the first
+  static OptionSpec text(std::string name, std::string fallback, std::string help);
+  OptionSpec with(std::string condition) &&;
+
+  // "1 to 1000000", "bsp, asp, ssp"
+  std::string allowed() const;
+};
+
+using OptionTexts = std::map<std::string, std::string>;
+
+// Values for all options of one strategy, checked.
+class Options {
+ public:
+  // InvalidArgument for a name that `specs` do not have, for a value out of range, and for an option given
+  // where its condition does not hold. `owner` is the strategy's name, for the messages.
+  static Options parse(const std::vector<OptionSpec>& specs, std::string_view owner, const OptionTexts& given);
+
+  std::int64_t integer(std::string_view name) const;
+  double number(std::string_view name) const;
+  bool flag(std::string_view name) const;
+  const std::string& text(std::string_view name) const;  // also of a choice
+
+  // Every option with its value, defaults included.
+  const std::map<std::string, std::string, std::less<>>& values() const { return values_; }
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+}  // namespace starling::strategy

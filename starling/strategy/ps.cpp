@@ -1,0 +1,73 @@
+#include "starling/strategy/ps.h"
+
+#include "starling/core/error.h"
+#include "starling/strategy/exchange.h"
+#include "starling/strategy/ps_server.h"
+
+namespace starling::strategy {
+
+ParameterServer::ParameterServer(const Options& options, int workers)
+    : rules_{.mode = Mode::kBsp,
+             .staleness = static_cast<std::uint64_t>(options.integer("staleness")),
+             .backup = static_cast<int>(options.integer("backup"))},
+      placement_(options.text("server") == "own" ? Placement::kOwnRank : Placement::kBesideWorker0) {
+  if (options.text("mode") == "asp") rules_.mode = Mode::kAsp;
+  if (options.text("mode") == "ssp") rules_.mode = Mode::kSsp;
+  if (rules_.backup >= workers) {
+    throw InvalidArgument(concat("strategy ps, option backup: ", rules_.backup, " of ", workers,
+                                 " workers leave none to train; allowed: 0 to ", workers - 1));
+  }
+}
+
+Task<> ParameterServer::run(Worker& self) const {
+  const Rank server = self.server();
+  if (!self.starts(self.rank())) {
+    co_await self.net().send(server, tag_of(Channel::kEnter), {});
+    co_await receive(self, server, tag_of(Channel::kPull), self.parameters());
+  }
+  while (co_await self.compute()) {
+    auto pushed = self.net().send(server, tag_of(Channel::kPush), self.gradients().span());
+    co_await receive(self, server, tag_of(Channel::kPull), self.parameters());
+    co_await pushed;
+  }
+  co_await self.net().send(server, tag_of(Channel::kLeave), {});
+}
+
+Task<> ParameterServer::serve(Member& self) const {
+  PsServer server(self, rules_);
+  co_await server.run();
+}
+
+Row ps_row() {
+  return {
+      .name = "ps",
+      .summary = "a parameter server; bsp waits for all, ssp for those too far behind, asp for nobody",
+      .options = {OptionSpec::choice("mode", {"bsp", "asp", "ssp"}, "whom a worker waits for"),
+                  OptionSpec::integer("staleness", 3, 1, 1'000'000, "steps a worker may be ahead of the slowest")
+                      .with("mode=ssp"),
+                  OptionSpec::integer("backup", 0, 0, 1'000'000, "gradients per version that are not waited for")
+                      .with("mode=bsp"),
+                  OptionSpec::choice("server", {"own", "beside"},
+                                     "own: on a host of its own; beside: on worker 0's")},
+      .promises = {.lockstep = false,
+                   .on_loss = OnLoss::kGoesOn,
+                   .takes_joiners = true,
+                   .staleness = "bsp 0; ssp: workers are at most `staleness` steps apart; asp none",
+                   .waits_for = "bsp: all but the `backup` slowest; ssp: who is `staleness` steps behind; asp: nobody",
+                   .bytes = "M (the server: n M)"},
+      .make = make<ParameterServer>,
+      .bytes_sent = [](const Options& options, const Shape& shape, Rank rank) -> std::optional<std::uint64_t> {
+        const std::uint64_t own = shape.steps * shape.elements * sizeof(float);
+        const bool serves = rank == 0 && options.text("server") == "beside";
+        return serves ? own + own * static_cast<std::uint64_t>(shape.workers) : own;
+      },
+      .variants = {{},
+                   {{"mode", "bsp"}, {"backup", "1"}},
+                   {{"mode", "asp"}},
+                   {{"mode", "ssp"}, {"staleness", "2"}},
+                   {{"mode", "ssp"}, {"staleness", "1"}, {"server", "beside"}},
+                   {{"mode", "bsp"}, {"server", "beside"}}},
+  };
+}
+
+}  // namespace starling::strategy

@@ -1,0 +1,43 @@
+// Parameter server: one server holds the model; a worker pushes its gradient, the server updates, the worker
+// gets the model back.
+//
+//   bsp  a version is made from the gradients of all n workers. With `backup` = b it is made from the first
+//        n - b of them and a gradient that comes later is dropped (Chen, Pan, Monga, Bengio and Jozefowicz,
+//        "Revisiting distributed synchronous SGD", 2016).
+//   asp  every gradient is applied when it comes; nobody waits for anybody.
+//   ssp  as asp, but a worker may begin a step only while it is fewer than s steps ahead of the slowest (Ho
+//        et al., "More effective distributed ML via a stale synchronous parallel parameter server", NIPS'13):
+//        max_i c_i - min_j c_j <= s at every instant, c_i being the steps that worker i has finished.
+//
+// Bytes sent per worker and step: M. The server sends and receives n M, which is the bottleneck.
+//
+// A worker that dies or leaves is no longer waited for; one that comes later is given the model and counts
+// from the slowest worker's clock on. If the server dies, everyone ends with PeerLost.
+#pragma once
+
+#include "starling/strategy/registry.h"
+
+namespace starling::strategy {
+
+class ParameterServer final : public Strategy {
+ public:
+  enum class Mode { kBsp, kAsp, kSsp };
+  struct Rules {
+    Mode mode = Mode::kBsp;
+    std::uint64_t staleness = 0;  // ssp
+    int backup = 0;               // bsp
+  };
+
+  ParameterServer(const Options& options, int workers);
+  Task<> run(Worker& self) const override;
+  Placement service() const override { return placement_; }
+  Task<> serve(Member& self) const override;
+
+ private:
+  Rules rules_;
+  Placement placement_;
+};
+
+Row ps_row();
+
+}  // namespace starling::strategy

@@ -1,0 +1,148 @@
+#include "starling/strategy/ps_server.h"
+
+#include <algorithm>
+
+#include "starling/core/combine.h"
+#include "starling/core/error.h"
+#include "starling/strategy/exchange.h"
+
+namespace starling::strategy {
+
+PsServer::PsServer(Member& self, ParameterServer::Rules rules)
+    : self_(self),
+      rules_(rules),
+      model_(self.initial_model()),
+      optimizer_(self.make_optimizer(model_.data.count)) {
+  for (Rank rank = 0; rank < self.workers(); ++rank) {
+    clients_.push_back({.rank = rank, .active = self.starts(rank), .gradient = self.allocate(model_.data.count)});
+  }
+}
+
+Task<> PsServer::run() {
+  runtime::Scope scope(co_await runtime::this_context());
+  for (Client& client : clients_) {
+    scope.spawn(attend(client), concat("server for worker ", client.rank));
+    scope.spawn(watch_for_leave(client), concat("leave of worker ", client.rank));
+  }
+  co_await scope.join();
+}
+
+Task<> PsServer::attend(Client& client) {
+  try {
+    if (!client.active) {
+      co_await self_.net().recv(client.rank, tag_of(Channel::kEnter), {});
+      if (const Client* behind = slowest()) client.clock = behind->clock;
+      client.active = true;
+      co_await send_model(client);
+    }
+    co_await serve_steps(client);
+  } catch (const PeerLost&) {
+    leave(client);
+  }
+}
+
+Task<> PsServer::serve_steps(Client& client) {
+  for (;;) {
+    co_await self_.net().recv(client.rank, tag_of(Channel::kPush), client.gradient.data.span());
+    ++client.clock;
+    progress_.pulse();
+    if (rules_.mode == Mode::kBsp) {
+      co_await join_version(client);
+    } else {
+      apply(client);
+      if (rules_.mode == Mode::kSsp) co_await wait_for_slowest(client);
+    }
+    co_await send_model(client);
+  }
+}
+
+Task<> PsServer::watch_for_leave(Client& client) {
+  try {
+    co_await self_.net().recv(client.rank, tag_of(Channel::kLeave), {});
+  } catch (const PeerLost&) {
+  }
+  leave(client);
+}
+
+void PsServer::leave(Client& client) {
+  client.active = false;
+  make_version_if_complete();
+  progress_.pulse();
+}
+
+Task<> PsServer::send_model(Client& client) {
+  if (!snapshot_ || snapshot_version_ != version_) {
+    snapshot_ = std::make_shared<Buffer>(self_.allocate(model_.data.count));
+    snapshot_version_ = version_;
+    copy(model_.data, snapshot_->data);
+  }
+  const std::shared_ptr<Buffer> sent = snapshot_;
+  client.version = version_;
+  co_await self_.net().send(client.rank, tag_of(Channel::kPull), sent->data.span());
+}
+
+void PsServer::apply(Client& client) {
+  const Stopwatch watch(self_, record::Activity::kServe, client.rank);
+  self_.journal().staleness.note(version_ - client.version);
+  if (!model_.data.ghost()) optimizer_->step(floats(model_.data), floats(client.gradient.data));
+  ++version_;
+}
+
+// A gradient of an earlier version comes too late and is dropped.
+Task<> PsServer::join_version(Client& client) {
+  if (client.version < version_) co_return;
+  const Time arrived = self_.now();
+  arrived_.push_back(&client);
+  make_version_if_complete();
+  while (client.version == version_) co_await progress_;
+  self_.journal().add({.activity = record::Activity::kHold,
+                       .whom = client.rank,
+                       .because = last_arrived_,
+                       .begin = arrived,
+                       .end = self_.now()});
+}
+
+// The mean is taken in the order of the ranks, whoever came first.
+void PsServer::make_version_if_complete() {
+  const auto active = std::count_if(clients_.begin(), clients_.end(), [](const Client& c) { return c.active; });
+  const auto wanted = std::min<std::ptrdiff_t>(active, static_cast<std::ptrdiff_t>(clients_.size()) - rules_.backup);
+  if (arrived_.empty() || static_cast<std::ptrdiff_t>(arrived_.size()) < wanted) return;
+  last_arrived_ = arrived_.back()->rank;
+  std::sort(arrived_.begin(), arrived_.end(), [](const Client* a, const Client* b) { return a->rank < b->rank; });
+  const Data sum = arrived_.front()->gradient.data;
+  if (!sum.ghost()) {
+    std::vector<const std::byte*> gradients;
+    for (const Client* client : arrived_) gradients.push_back(client->gradient.data.bytes);
+    const Combine mean{.divisor = static_cast<double>(arrived_.size())};
+    combine(sum.type, mean, sum.bytes, gradients, sum.count);
+    optimizer_->step(floats(model_.data), floats(sum));
+  }
+  for (std::size_t i = 0; i < arrived_.size(); ++i) self_.journal().staleness.note(0);
+  arrived_.clear();
+  ++version_;
+  progress_.pulse();
+}
+
+Task<> PsServer::wait_for_slowest(Client& client) {
+  for (;;) {
+    const Client* behind = slowest();
+    if (behind == nullptr || client.clock < behind->clock + rules_.staleness) co_return;
+    const Time begin = self_.now();
+    co_await progress_;
+    self_.journal().add({.activity = record::Activity::kHold,
+                         .whom = client.rank,
+                         .because = behind->rank,
+                         .begin = begin,
+                         .end = self_.now()});
+  }
+}
+
+const PsServer::Client* PsServer::slowest() const {
+  const Client* found = nullptr;
+  for (const Client& client : clients_) {
+    if (client.active && (found == nullptr || client.clock < found->clock)) found = &client;
+  }
+  return found;
+}
+
+}  // namespace starling::strategy

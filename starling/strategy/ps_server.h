@@ -1,0 +1,56 @@
+// The server's side of ps.h: one coroutine per worker takes its gradients and sends the model back.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "starling/runtime/event.h"
+#include "starling/runtime/scope.h"
+#include "starling/strategy/ps.h"
+
+namespace starling::strategy {
+
+class PsServer {
+ public:
+  PsServer(Member& self, ParameterServer::Rules rules);
+  Task<> run();
+
+ private:
+  using Mode = ParameterServer::Mode;
+
+  struct Client {
+    Rank rank = 0;
+    bool active = false;        // is waited for
+    std::uint64_t clock = 0;    // steps it has finished
+    std::uint64_t version = 0;  // of the model it computes with
+    Buffer gradient;
+  };
+
+  Task<> attend(Client& client);
+  Task<> serve_steps(Client& client);
+  Task<> watch_for_leave(Client& client);
+  Task<> send_model(Client& client);
+  void leave(Client& client);
+
+  void apply(Client& client);
+  Task<> join_version(Client& client);
+  void make_version_if_complete();
+  Task<> wait_for_slowest(Client& client);
+  const Client* slowest() const;
+
+  Member& self_;
+  ParameterServer::Rules rules_;
+  Buffer model_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  std::uint64_t version_ = 0;
+  // The model as it was when this version was sent: the server goes on while the message is on its way.
+  std::shared_ptr<Buffer> snapshot_;
+  std::uint64_t snapshot_version_ = 0;
+  std::deque<Client> clients_;
+  Rank last_arrived_ = record::kNobody;  // of the newest version
+  std::vector<Client*> arrived_;         // bsp: whose gradients of this version are here, in the order they came
+  runtime::Event progress_{"the other workers' steps"};
+};
+
+}  // namespace starling::strategy

@@ -1,0 +1,62 @@
+// The strategies there are: one row each, which is all that the command line, the documentation and the
+// conformance tests know of them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "starling/strategy/options.h"
+#include "starling/strategy/strategy.h"
+
+namespace starling::strategy {
+
+// What becomes of the others when a worker dies. A rank with a service takes the service with it.
+enum class OnLoss {
+  kEnds,    // they end with PeerLost
+  kGoesOn,  // they go on without it, unless it ran the service: then they end with PeerLost
+};
+
+struct Promises {
+  // All workers make the same number of steps, so a run must end at the same step for all of them.
+  bool lockstep = true;
+  OnLoss on_loss = OnLoss::kEnds;
+  bool takes_joiners = false;   // workers may come after the start
+  bool conserves_mean = false;  // without gradients the mean of the models stays, whatever they are
+  std::string staleness = {};       // bound on how old a gradient's model may be, in updates
+  std::string waits_for = {};       // "the slowest worker, every step"
+  std::string bytes = {};           // sent per worker and step; M = bytes of the model, n = workers
+};
+
+struct Shape {
+  int workers = 1;
+  std::size_t elements = 0;  // of the model, float32
+  std::uint64_t steps = 0;   // of each worker
+};
+
+struct Row {
+  std::string name = {};
+  std::string summary = {};
+  std::vector<OptionSpec> options = {};
+  Promises promises = {};
+  std::function<std::unique_ptr<Strategy>(const Options&, int workers)> make = {};
+  // Exactly what a worker sends in a run without losses; none where it depends on more than this.
+  std::function<std::optional<std::uint64_t>(const Options&, const Shape&, Rank)> bytes_sent = {};
+  // Settings that the conformance tests run.
+  std::vector<OptionTexts> variants = {};
+};
+
+template <class Kind>
+std::unique_ptr<Strategy> make(const Options& options, int workers) {
+  return std::make_unique<Kind>(options, workers);
+}
+
+const std::vector<Row>& registry();
+
+// InvalidArgument, with the nearest name, if there is none of this name.
+const Row& find_strategy(std::string_view name);
+
+}  // namespace starling::strategy

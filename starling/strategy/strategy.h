@@ -1,0 +1,27 @@
+// A strategy decides when a worker synchronises, with whom, and what it sends. It is written as a coroutine
+// that every worker runs, and reads like the paper it comes from.
+//
+// A strategy object holds the rules, which do not change during a run; what changes lives in the coroutines.
+// So one object may serve all ranks of a process.
+#pragma once
+
+#include "starling/strategy/worker.h"
+
+namespace starling::strategy {
+
+enum class Placement { kNone, kBesideWorker0, kOwnRank };
+
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+
+  // What a worker does from its first batch to its last.
+  virtual Task<> run(Worker& self) const = 0;
+
+  // Where serve() runs.
+  virtual Placement service() const { return Placement::kNone; }
+  // Answers the workers. It need not end: it is cancelled when the last worker has finished.
+  virtual Task<> serve(Member& self) const;
+};
+
+}  // namespace starling::strategy

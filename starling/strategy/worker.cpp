@@ -1,0 +1,16 @@
+#include "starling/strategy/worker.h"
+
+#include <cstring>
+
+namespace starling::strategy {
+
+void copy(Data from, Data to) {
+  if (from.ghost() || to.ghost() || from.count == 0) return;
+  std::memcpy(to.bytes, from.bytes, from.size());
+}
+
+Task<> StepListener::before_forward(std::size_t) { co_return; }
+
+void StepListener::gradient_ready(std::size_t) {}
+
+}  // namespace starling::strategy

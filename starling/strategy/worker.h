@@ -1,0 +1,133 @@
+// All that a strategy sees of the world it runs in. There are two worlds: simulated ranks on virtual time
+// (sim/) and real processes (session/). A strategy cannot tell them apart.
+//
+// Data may be a ghost, which has a size and no memory (collective::Data): whoever does arithmetic of its own
+// on parameters skips it for ghosts; sending, averaging and updating work on both.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "starling/collective/collective.h"
+#include "starling/core/partition.h"
+#include "starling/core/random.h"
+#include "starling/optim/optimizer.h"
+#include "starling/record/journal.h"
+#include "starling/runtime/task.h"
+#include "starling/strategy/section.h"
+#include "starling/transport/transport.h"
+
+namespace starling::strategy {
+
+using collective::Data;
+using runtime::Task;
+using transport::Transport;
+
+// Memory of its own for `data`; of a ghost, none.
+struct Buffer {
+  transport::Memory memory;
+  Data data;
+};
+
+// The elements of data that is no ghost.
+inline std::span<float> floats(Data data) { return {reinterpret_cast<float*>(data.bytes), data.count}; }
+
+void copy(Data from, Data to);
+
+// What a worker and a service have in common. It belongs to the thread of its scheduler.
+class Member {
+ public:
+  virtual ~Member() = default;
+
+  virtual Transport& net() = 0;
+  Rank rank() { return net().rank(); }
+  Time now() { return net().scheduler().now(); }
+
+  // Ranks 0 to workers()-1 train; a rank behind them only serves.
+  virtual int workers() const = 0;
+  virtual collective::SharedGroup everyone() const = 0;
+  // Where the services of the strategy run: rank 0 or the one behind the workers.
+  virtual Rank server() const = 0;
+  // By rank.
+  virtual int host_of(Rank rank) const = 0;
+
+  // Whether the worker is there from the beginning; if not, it may come later.
+  virtual bool starts(Rank worker) const = 0;
+  bool lost(Rank rank) { return net().lost(rank); }
+
+  // Random numbers of this member alone.
+  virtual Random& random() = 0;
+  virtual record::Journal& journal() = 0;
+
+  // `count` elements like those of the model, a ghost if the model is one.
+  virtual Buffer allocate(std::size_t count) = 0;
+  // A copy of the model that every worker starts from.
+  virtual Buffer initial_model() = 0;
+
+  // An optimiser with the run's hyper-parameters for a vector that is not a worker's replica: a server's
+  // model, a shard. InvalidArgument, naming it, if the worker's own optimiser has no such form.
+  virtual std::unique_ptr<optim::Optimizer> make_optimizer(std::size_t count) = 0;
+};
+
+// Told about a step while it runs, by section of the model. Calls come in the member's thread.
+class StepListener {
+ public:
+  virtual ~StepListener() = default;
+  // The step begins now and is counted: compute() will not return false.
+  virtual void begins() {}
+  // Awaited before the forward pass uses the section's parameters.
+  virtual Task<> before_forward(std::size_t section);
+  // The section's gradient is complete: roughly in reverse order.
+  virtual void gradient_ready(std::size_t section);
+
+  // False: before_forward and gradient_ready need not be called.
+  virtual bool by_section() const { return true; }
+};
+
+// How to run a step.
+struct StepPlan {
+  // Micro-batches that the batch is cut in. The gradient is the mean over the samples of those that were run.
+  int pieces = 1;
+  // Asked between two pieces: true leaves the rest of the batch for later steps.
+  std::function<bool()> stop = {};
+  StepListener* listener = nullptr;
+};
+
+inline const StepPlan kWholeStep{};
+
+// One that trains. Between the call of compute() and its end the parameters may be read and not written, and
+// the gradients not be touched: the user's thread works with them. An exchange that goes on meanwhile works
+// on a buffer of its own and is reconciled when compute() is over.
+class Worker : public Member {
+ public:
+  virtual Data parameters() = 0;
+  virtual Data gradients() = 0;
+  virtual const std::vector<Section>& sections() const = 0;
+
+  // One batch: forward and backward; afterwards the gradients hold the mean over its samples. False when the
+  // run is over; then nothing was computed.
+  Task<bool> compute() { return compute(kWholeStep); }
+  // The plan must live until the step is over.
+  virtual Task<bool> compute(const StepPlan& plan) = 0;
+
+  // The worker's own optimiser, maybe the user's, on the user's thread.
+  virtual Task<> update() = 0;
+  // The same for a part of the model. The parts of one step may come in any order.
+  virtual Task<> update(Slice part) = 0;
+  // Vectors that the optimiser keeps, as long as the model; empty if it has none yet or does not show them.
+  virtual std::vector<Data> optimizer_state() = 0;
+
+  // Of the last step: how many it is, counted from 1; its samples, pieces and mean loss (NaN if unknown).
+  virtual std::uint64_t step() const = 0;
+  virtual std::size_t samples() const = 0;
+  virtual int pieces() const = 0;
+  virtual double loss() const = 0;
+  // Whether all workers' steps always have equally many samples, so that means need no weights.
+  virtual bool equal_batches() const = 0;
+};
+
+}  // namespace starling::strategy

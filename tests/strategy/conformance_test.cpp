@@ -1,0 +1,270 @@
+// What every strategy has to pass, for every row of the registry and every variant that the row names.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cmath>
+
+#include "starling/core/error.h"
+#include "tests/support/simulations.h"
+
+namespace starling::strategy {
+namespace {
+
+using testing::Models;
+using testing::Outcome;
+using testing::run_to_end;
+using testing::simulation_of;
+
+struct Case {
+  const Row* row = nullptr;
+  OptionTexts options;
+};
+
+Options options_of(const Case& which) { return Options::parse(which.row->options, which.row->name, which.options); }
+
+// Some variants need more workers than there are.
+bool possible(const Case& which, int workers) {
+  try {
+    which.row->make(options_of(which), workers);
+    return true;
+  } catch (const InvalidArgument&) {
+    return false;
+  }
+}
+
+template <class Wanted>
+std::vector<Case> cases_where(Wanted wanted) {
+  std::vector<Case> cases;
+  for (const Row& row : registry()) {
+    for (const OptionTexts& options : row.variants) {
+      if (Case which{&row, options}; wanted(which)) cases.push_back(std::move(which));
+    }
+  }
+  return cases;
+}
+
+std::string name_of(const ::testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.row->name;
+  for (const auto& [option, value] : info.param.options) name += concat("_", option, "_", value);
+  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+class Conformance : public ::testing::TestWithParam<Case> {
+ protected:
+  const Row& row() const { return *GetParam().row; }
+  Options options() const { return options_of(GetParam()); }
+
+  sim::Simulation simulation(int workers) const { return simulation_of(row(), GetParam().options, workers); }
+
+  bool possible_with(int workers) const { return possible(GetParam(), workers); }
+
+  // Random speeds, jitter, pauses, hosts and sizes; all from the seed.
+  sim::Simulation random_simulation(std::uint64_t seed) const;
+};
+
+// Those that can be alone, whose bytes are known beforehand, that keep the mean of the models.
+class Single : public Conformance {};
+class Counted : public Conformance {};
+class Mixing : public Conformance {};
+
+INSTANTIATE_TEST_SUITE_P(Strategies, Conformance, ::testing::ValuesIn(cases_where([](const Case&) { return true; })),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Strategies, Single,
+                         ::testing::ValuesIn(cases_where([](const Case& which) { return possible(which, 1); })),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Strategies, Counted, ::testing::ValuesIn(cases_where([](const Case& which) {
+                           return which.row->bytes_sent(options_of(which), {}, 0).has_value();
+                         })),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Strategies, Mixing, ::testing::ValuesIn(cases_where([](const Case& which) {
+                           return which.row->promises.conserves_mean;
+                         })),
+                         name_of);
+
+sim::Simulation Conformance::random_simulation(std::uint64_t seed) const {
+  Random random(seed);
+  const int workers = random.between(2, 8);
+  sim::Simulation simulation = this->simulation(workers);
+  simulation.seed = seed;
+  simulation.steps = static_cast<std::uint64_t>(random.between(1, 12));
+  const int hosts = random.between(1, workers);
+  for (sim::WorkerSpec& worker : simulation.cluster.workers) {
+    worker.host = random.between(0, hosts - 1);
+    worker.speed = std::exp2(random.uniform() * 4 - 2);
+    if (random.chance(0.5)) worker.jitter = {sim::Jitter::Kind::kLognormal, 0.5, 0};
+    if (random.chance(0.2)) worker.jitter = {sim::Jitter::Kind::kExponential, 0, 0};
+  }
+  for (int pause = random.between(0, 2); pause > 0; --pause) {
+    const Time from(std::chrono::milliseconds(random.between(0, 2000)));
+    simulation.cluster.faults.push_back({.kind = sim::Fault::Kind::kPause,
+                                         .subject = random.between(0, workers - 1),
+                                         .from = from,
+                                         .to = from + std::chrono::milliseconds(random.between(1, 3000))});
+  }
+  return simulation;
+}
+
+TEST_P(Conformance, SameSeedSameBits) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const Outcome first = run_to_end(random_simulation(seed)), second = run_to_end(random_simulation(seed));
+    EXPECT_EQ(first.models, second.models);
+    EXPECT_EQ(first.run.duration, second.run.duration);
+    EXPECT_EQ(first.run.events, second.run.events);
+    EXPECT_EQ(first.run.final_train_loss, second.run.final_train_loss);
+  }
+}
+
+TEST_P(Single, WorkerIsPlainSgd) {
+  sim::Simulation simulation = this->simulation(1);
+  simulation.optimizer.momentum = 0.9;
+  simulation.optimizer.weight_decay = 1e-3;
+  simulation.steps = 50;
+  const Outcome tested = run_to_end(simulation);
+  simulation.strategy = &testing::alone();
+  simulation.options.clear();
+  EXPECT_EQ(tested.models, run_to_end(simulation).models);
+}
+
+// Every worker makes all its steps; a deadlock throws with the list of who waits for what. The bound on the
+// time: a strategy may at worst wait for the slowest worker in every step, and once for each pause.
+TEST_P(Conformance, ThousandSeedsMakeProgress) {
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    const sim::Simulation simulation = random_simulation(seed);
+    SCOPED_TRACE(concat("seed ", seed));
+    if (!possible_with(static_cast<int>(simulation.cluster.workers.size()))) continue;
+    const record::Run run = sim::simulate(simulation);
+    double bound = 0;  // seconds of computing by all workers one after the other
+    for (const record::RankRecord& record : run.ranks) {
+      EXPECT_EQ(record.ended, "");
+      ASSERT_EQ(record.journal.steps, record.trains ? simulation.steps : 0) << "rank " << record.rank;
+      for (const record::Span& span : record.journal.spans) {
+        if (span.activity == record::Activity::kCompute) {
+          bound += std::chrono::duration<double>(span.end - span.begin).count();
+        }
+      }
+    }
+    const double transfers = 0.01 * static_cast<double>(simulation.steps);
+    EXPECT_LE(std::chrono::duration<double>(run.duration).count(), bound + transfers);
+  }
+}
+
+// Kills a worker at a random time; the others do what the row promises, in bounded time.
+TEST_P(Conformance, AWorkerDies) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    sim::Simulation simulation = random_simulation(seed);
+    SCOPED_TRACE(concat("seed ", seed));
+    const int workers = static_cast<int>(simulation.cluster.workers.size());
+    if (!possible_with(workers)) continue;
+    const Duration whole = sim::simulate(simulation).duration;
+    Random random(seed + 1'000'000);
+    const Rank victim = random.between(0, workers - 1);
+    const Time at(Duration(static_cast<Duration::rep>(random.uniform() * static_cast<double>(whole.count()))));
+    simulation.cluster.faults.push_back({.kind = sim::Fault::Kind::kKill, .subject = victim, .from = at});
+    const record::Run run = sim::simulate(simulation);
+    const bool server_dies = row().make(options(), workers)->service() == Placement::kBesideWorker0 && victim == 0;
+    for (const record::RankRecord& record : run.ranks) {
+      if (!record.trains || record.rank == victim) continue;
+      if (row().promises.on_loss == OnLoss::kGoesOn && !server_dies) {
+        EXPECT_EQ(record.ended, "");
+        EXPECT_EQ(record.journal.steps, simulation.steps) << "worker " << record.rank;
+      } else if (record.journal.steps < simulation.steps) {
+        EXPECT_NE(record.ended.find(" lost"), std::string::npos) << record.ended;
+      }
+    }
+    // Nobody lives much longer than it would have: a wait that never ends would be a deadlock.
+    EXPECT_LE(run.duration, 2 * whole + std::chrono::seconds(1));
+  }
+}
+
+TEST_P(Counted, BytesAreAsStated) {
+  for (const int workers : {2, 3, 4, 8}) {
+    if (!possible_with(workers)) continue;
+    const record::Run run = sim::simulate(simulation(workers));
+    for (Rank rank = 0; rank < workers; ++rank) {
+      const auto stated = row().bytes_sent(options(), {.workers = workers, .elements = 16, .steps = 10}, rank);
+      EXPECT_EQ(run.ranks[static_cast<std::size_t>(rank)].bytes_sent, stated) << "rank " << rank << " of " << workers;
+    }
+  }
+}
+
+// Without learning equal models stay as they are, up to the rounding of a sum and its division.
+TEST_P(Conformance, NothingMovesWithoutLearning) {
+  for (const int workers : {2, 3, 5, 8}) {
+    if (!possible_with(workers)) continue;
+    sim::Simulation simulation = this->simulation(workers);
+    simulation.workload = sim::make_workload("mlp", {.workers = workers}, "workload");
+    simulation.optimizer.learning_rate = 0;
+    const Outcome after = run_to_end(simulation);
+    simulation.strategy = &testing::alone();
+    simulation.options.clear();
+    const Outcome before = run_to_end(simulation);
+    const bool exact = std::has_single_bit(static_cast<unsigned>(workers));
+    for (std::size_t rank = 0; rank < after.models.size(); ++rank) {
+      if (exact) {
+        EXPECT_EQ(after.models[rank], before.models[rank]);
+      }
+      for (std::size_t i = 0; i < after.models[rank].size(); ++i) {
+        const float was = before.models[rank][i];
+        EXPECT_NEAR(after.models[rank][i], was, 1e-6 * std::abs(was));
+      }
+    }
+  }
+}
+
+TEST_P(Mixing, ConservesTheMean) {
+  for (const int workers : {2, 3, 8}) {
+    if (!possible_with(workers)) continue;
+    sim::Simulation simulation = this->simulation(workers);
+    simulation.optimizer.learning_rate = 0;
+    simulation.spread = 1;
+    const Outcome after = run_to_end(simulation);
+    simulation.strategy = &testing::alone();
+    simulation.options.clear();
+    const Outcome before = run_to_end(simulation);
+    for (std::size_t i = 0; i < after.models.front().size(); ++i) {
+      double sum_after = 0, sum_before = 0, size = 0;
+      for (std::size_t rank = 0; rank < after.models.size(); ++rank) {
+        sum_after += static_cast<double>(after.models[rank][i]);
+        sum_before += static_cast<double>(before.models[rank][i]);
+        size += std::abs(static_cast<double>(before.models[rank][i]));
+      }
+      EXPECT_NEAR(sum_after, sum_before, 1e-6 * size);
+    }
+  }
+}
+
+TEST_P(Conformance, GhostsSendTheStatedBytes) {
+  sim::Simulation simulation = this->simulation(4);
+  simulation.workload = sim::make_workload("replay:resnet50", {.workers = 4}, "workload");
+  simulation.steps = 3;
+  const record::Run run = sim::simulate(simulation);
+  EXPECT_FALSE(run.final_train_loss);
+  for (const record::RankRecord& record : run.ranks) {
+    if (!record.trains) continue;
+    EXPECT_EQ(record.journal.steps, 3U);
+    const auto stated = row().bytes_sent(
+        options(), {.workers = 4, .elements = simulation.workload->parameters(), .steps = 3}, record.rank);
+    EXPECT_EQ(record.bytes_sent, stated.value_or(record.bytes_sent));
+  }
+}
+
+TEST(Registry, RowsAreComplete) {
+  for (const Row& row : registry()) {
+    SCOPED_TRACE(row.name);
+    EXPECT_EQ(&find_strategy(row.name), &row);
+    EXPECT_FALSE(row.summary.empty());
+    EXPECT_FALSE(row.promises.staleness.empty());
+    EXPECT_FALSE(row.promises.waits_for.empty());
+    EXPECT_FALSE(row.promises.bytes.empty());
+    EXPECT_FALSE(row.variants.empty());
+    EXPECT_TRUE(row.make && row.bytes_sent);
+    for (const OptionSpec& option : row.options) EXPECT_FALSE(option.help.empty()) << option.name;
+    Options::parse(row.options, row.name, {});
+  }
+}
+
+}  // namespace
+}  // namespace starling::strategy

@@ -1,0 +1,83 @@
+#include "starling/strategy/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "starling/core/error.h"
+#include "starling/strategy/registry.h"
+
+namespace starling::strategy {
+namespace {
+
+std::vector<OptionSpec> specs() {
+  return {OptionSpec::integer("period", 10, 1, 1000, "steps"),
+          OptionSpec::number("rho", "0.5", 0, 1, "pull"),
+          OptionSpec::flag("overlap", "while computing"),
+          OptionSpec::choice("mode", {"bsp", "asp"}, "whom to wait for"),
+          OptionSpec::integer("backup", 0, 0, 9, "not waited for").with("mode=bsp"),
+          OptionSpec::text("graph", "ring", "shape")};
+}
+
+Options parse(const OptionTexts& given) { return Options::parse(specs(), "toy", given); }
+
+std::string refusal(const OptionTexts& given) {
+  try {
+    parse(given);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Options, DefaultsHold) {
+  const Options options = parse({});
+  EXPECT_EQ(options.integer("period"), 10);
+  EXPECT_EQ(options.number("rho"), 0.5);
+  EXPECT_FALSE(options.flag("overlap"));
+  EXPECT_EQ(options.text("mode"), "bsp");
+  EXPECT_EQ(options.text("graph"), "ring");
+}
+
+TEST(Options, GivenValuesCount) {
+  const Options options =
+      parse({{"period", "7"}, {"rho", "1e-3"}, {"overlap", "1"}, {"mode", "asp"}, {"graph", "file:edges"}});
+  EXPECT_EQ(options.integer("period"), 7);
+  EXPECT_EQ(options.number("rho"), 1e-3);
+  EXPECT_TRUE(options.flag("overlap"));
+  EXPECT_EQ(options.text("mode"), "asp");
+  EXPECT_EQ(options.text("graph"), "file:edges");
+}
+
+TEST(Options, RefusalsNameTheValueAndWhatIsAllowed) {
+  EXPECT_EQ(refusal({{"period", "0"}}),
+            "strategy toy, option period: '0'; allowed: a whole number from 1 to 1000");
+  EXPECT_EQ(refusal({{"period", "7.5"}}),
+            "strategy toy, option period: '7.5'; allowed: a whole number from 1 to 1000");
+  EXPECT_EQ(refusal({{"rho", "nan"}}), "strategy toy, option rho: 'nan'; allowed: a number from 0 to 1");
+  EXPECT_EQ(refusal({{"rho", ""}}), "strategy toy, option rho: ''; allowed: a number from 0 to 1");
+  EXPECT_EQ(refusal({{"overlap", "yes"}}), "strategy toy, option overlap: 'yes'; allowed: 0, 1");
+  EXPECT_EQ(refusal({{"mode", "foo"}}), "strategy toy, option mode: 'foo'; allowed: bsp, asp");
+  EXPECT_EQ(refusal({{"graph", ""}}), "strategy toy, option graph: ''; allowed: text");
+  EXPECT_EQ(refusal({{"perod", "3"}}),
+            "strategy toy has no option 'perod', did you mean 'period'?; it has period, rho, overlap, mode, "
+            "backup, graph");
+}
+
+TEST(Options, AnOptionMayBelongToAValueOfAnother) {
+  EXPECT_EQ(parse({{"mode", "bsp"}, {"backup", "2"}}).integer("backup"), 2);
+  EXPECT_EQ(refusal({{"mode", "asp"}, {"backup", "2"}}),
+            "strategy toy, option backup: it belongs to mode=bsp, and mode is asp");
+}
+
+TEST(Registry, AnUnknownNameIsRefusedWithTheNearest) {
+  try {
+    find_strategy("alreduce");
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("did you mean 'allreduce'?"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("local-sgd"));
+  }
+}
+
+}  // namespace
+}  // namespace starling::strategy

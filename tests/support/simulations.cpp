@@ -1,0 +1,103 @@
+#include "tests/support/simulations.h"
+
+#include <algorithm>
+
+namespace starling::testing {
+
+namespace {
+
+class KeepModels final : public sim::Observer {
+ public:
+  void ends(Models models) override {
+    for (const auto& model : models) kept.emplace_back(model.begin(), model.end());
+  }
+  std::vector<std::vector<float>> kept;
+};
+
+class Signatures final : public sim::Workload {
+ public:
+  explicit Signatures(int workers) : sections_{{"x", 0, static_cast<std::size_t>(workers)}} {}
+  const std::vector<strategy::Section>& sections() const override { return sections_; }
+  std::size_t batch() const override { return 1; }
+  void initialize(std::span<float> x, Random&) const override { std::fill(x.begin(), x.end(), 0.0F); }
+  double gradient(Rank worker, std::span<const float>, std::span<float> gradient, std::size_t,
+                  Random&) const override {
+    std::fill(gradient.begin(), gradient.end(), 0.0F);
+    gradient[static_cast<std::size_t>(worker)] = 1;
+    return 1;
+  }
+  sim::Evaluation evaluate(std::span<const float>) const override { return {1, {}}; }
+
+ private:
+  std::vector<strategy::Section> sections_;
+};
+
+class Alone final : public strategy::Strategy {
+ public:
+  runtime::Task<> run(strategy::Worker& self) const override;
+};
+
+// GCC 12 compiles a coroutine that awaits in a condition wrongly if it has no variable of its own.
+runtime::Task<> Alone::run(strategy::Worker& self) const {
+  for (;;) {
+    const bool more = co_await self.compute();
+    if (!more) co_return;
+    co_await self.update();
+  }
+}
+
+sim::Cluster cluster_with(int workers, sim::Link link) {
+  sim::Cluster cluster;
+  for (int worker = 0; worker < workers; ++worker) {
+    cluster.hosts.push_back({"", link, link});
+    cluster.workers.emplace_back().host = worker;
+  }
+  cluster.network = link;
+  return cluster;
+}
+
+}  // namespace
+
+sim::Link instant_link() { return {1e15, Duration(0)}; }
+
+sim::Cluster equal_cluster(int workers) { return cluster_with(workers, {1.25e9, std::chrono::microseconds(50)}); }
+
+sim::Cluster instant_cluster(int workers) { return cluster_with(workers, instant_link()); }
+
+sim::Simulation simulation_of(const strategy::Row& row, const strategy::OptionTexts& options, int workers) {
+  static const std::shared_ptr<const sim::Workload> quadratic =
+      sim::make_workload("quadratic", {.parameters = 16}, "workload");
+  sim::Simulation simulation;
+  simulation.strategy = &row;
+  simulation.options = options;
+  simulation.cluster = equal_cluster(workers);
+  simulation.workload = quadratic;
+  simulation.optimizer.learning_rate = 0.1;
+  simulation.steps = 10;
+  return simulation;
+}
+
+sim::Simulation simulation_of(const std::string& strategy, const strategy::OptionTexts& options, int workers) {
+  return simulation_of(strategy::find_strategy(strategy), options, workers);
+}
+
+Outcome run_to_end(sim::Simulation simulation) {
+  KeepModels keeper;
+  simulation.observer = &keeper;
+  record::Run run = sim::simulate(simulation);
+  return {std::move(run), std::move(keeper.kept)};
+}
+
+std::shared_ptr<const sim::Workload> signatures(int workers) { return std::make_shared<Signatures>(workers); }
+
+const strategy::Row& alone() {
+  static const strategy::Row row{
+      .name = "alone",
+      .summary = "every worker trains for itself",
+      .promises = {.lockstep = false, .on_loss = strategy::OnLoss::kGoesOn},
+      .make = [](const strategy::Options&, int) { return std::make_unique<Alone>(); },
+  };
+  return row;
+}
+
+}  // namespace starling::testing

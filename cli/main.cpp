@@ -4,6 +4,8 @@
 
 #include "cli/bench.h"
 #include "cli/info.h"
+#include "cli/simulate.h"
+#include "cli/strategies.h"
 #include "starling/core/error.h"
 #include "starling/core/version.h"
 
@@ -50,9 +52,11 @@ int run(CLI::App& app, int argc, const char* const* argv) {
 }  // namespace starling::cli
 
 int main(int argc, char** argv) {
-  CLI::App app("Averages the replicas of data-parallel training", "starling");
+  CLI::App app("Data-parallel training on machines that are not equal", "starling");
   app.set_version_flag("--version", std::string("starling ") + starling::version());
   starling::cli::add_info(app);
   starling::cli::add_bench(app);
+  starling::cli::add_simulate(app);
+  starling::cli::add_strategies(app);
   return starling::cli::run(app, argc, argv);
 }

@@ -36,7 +36,8 @@ Json cluster_json(const sim::Cluster& cluster) {
     json["workers"].push_back(std::move(entry));
   }
   for (const sim::HostSpec& host : cluster.hosts) {
-    json["hosts"].push_back({{"name", host.name}, {"outside", link_json(host.outside)}, {"inside", link_json(host.inside)}});
+    json["hosts"].push_back(
+        {{"name", host.name}, {"outside", link_json(host.outside)}, {"inside", link_json(host.inside)}});
   }
   for (const sim::Fault& fault : cluster.faults) json["faults"].push_back(fault_json(fault));
   return json;

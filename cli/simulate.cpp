@@ -41,8 +41,8 @@ class Progress final : public sim::Observer {
     if (!shown_ || (++calls_ % 256) != 0 || seconds_since(last_) < 0.1) return;
     last_ = WallClock::now();
     drawn_ = true;
-    fmt::print(stderr, "\r\033[Kstep {}, {} simulated, loss {:.4g}", step, format_duration(now.time_since_epoch()),
-               loss_);
+    fmt::print(stderr, "\r\033[Kstep {}, {} simulated, loss {:.4g}", step,
+               format_duration(now.time_since_epoch()), loss_);
     std::fflush(stderr);
   }
 
@@ -57,12 +57,14 @@ class Progress final : public sim::Observer {
 // The first worker that ended otherwise than it should have, and was not meant to.
 void check_end(const SimulatePlan& plan, const record::Run& run) {
   for (const record::RankRecord& record : run.ranks) {
-    const bool planned = std::any_of(
-        plan.simulation.cluster.faults.begin(), plan.simulation.cluster.faults.end(), [&](const sim::Fault& fault) {
-          return fault.kind == sim::Fault::Kind::kKill && fault.subject == record.rank;
-        });
+    const bool planned =
+        std::any_of(plan.simulation.cluster.faults.begin(), plan.simulation.cluster.faults.end(),
+                    [&](const sim::Fault& fault) {
+                      return fault.kind == sim::Fault::Kind::kKill && fault.subject == record.rank;
+                    });
     if (record.ended.empty() || planned) continue;
-    throw Error(concat("worker ", record.rank, " ended after ", record.journal.steps, " steps: ", record.ended));
+    throw Error(
+        concat("worker ", record.rank, " ended after ", record.journal.steps, " steps: ", record.ended));
   }
 }
 
@@ -104,17 +106,24 @@ void run_many(const SimulatePlan& plan, const std::string& command) {
 
 void add_cluster_flags(CLI::App& command, sim::ClusterFlags& flags) {
   constexpr const char* kGroup = "Cluster (docs/cluster.md)";
-  command.add_option("--cluster", flags.file, "TOML file; the flags below change what it says")->group(kGroup);
+  command.add_option("--cluster", flags.file, "TOML file; the flags below change what it says")
+      ->group(kGroup);
   command.add_option("--workers", flags.workers, "how many (4)")->group(kGroup);
   command.add_option("--hosts", flags.hosts, "spread the workers over so many (one each)")->group(kGroup);
-  command.add_option("--network", flags.network, "between hosts: 1gbe, 10gbe, 25gbe, 100gib, nvlink, or 40gbit/5us")
+  command
+      .add_option("--network", flags.network,
+                  "between hosts: 1gbe, 10gbe, 25gbe, 100gib, nvlink, or 40gbit/5us")
       ->group(kGroup);
   command.add_option("--inside", flags.inside, "the same inside a host (shm)")->group(kGroup);
-  command.add_option("--jitter", flags.jitter, "none, normal:S, lognormal:S, exponential, pareto:A, bernoulli:P:X")
+  command
+      .add_option("--jitter", flags.jitter,
+                  "none, normal:S, lognormal:S, exponential, pareto:A, bernoulli:P:X")
       ->group(kGroup);
-  command.add_option("--slow", flags.slow, "WORKER:FACTOR[@FROM-TO], as in 0:4 or 0:4@10s-20s")->group(kGroup);
+  command.add_option("--slow", flags.slow, "WORKER:FACTOR[@FROM-TO], as in 0:4 or 0:4@10s-20s")
+      ->group(kGroup);
   command.add_option("--pause", flags.pause, "WORKER@FROM-TO: stands still")->group(kGroup);
-  command.add_option("--link-slow", flags.link, "HOST:FACTOR[@FROM-TO]: its bandwidth is divided")->group(kGroup);
+  command.add_option("--link-slow", flags.link, "HOST:FACTOR[@FROM-TO]: its bandwidth is divided")
+      ->group(kGroup);
   command.add_option("--kill", flags.kill, "WORKER@TIME: dies")->group(kGroup);
   command.add_option("--join", flags.join, "WORKER@TIME: is not there before")->group(kGroup);
 }
@@ -137,17 +146,23 @@ void add_training_flags(CLI::App& command, SimulateText& text) {
 
 void add_run_flags(CLI::App& command, SimulateText& text) {
   constexpr const char* kGroup = "Run (docs/runs.md)";
-  command.add_option("--steps", text.steps, "of each worker (100, or as many as fit into --time)")->group(kGroup);
-  command.add_option("--time", text.time, "simulated time after which no step begins, as in 60s")->group(kGroup);
-  command.add_option("--target-loss", text.target_loss, "note when the mean model's loss gets there")->group(kGroup);
-  command.add_option("--target-accuracy", text.target_accuracy, "the same for accuracy, 0 to 1")->group(kGroup);
+  command.add_option("--steps", text.steps, "of each worker (100, or as many as fit into --time)")
+      ->group(kGroup);
+  command.add_option("--time", text.time, "simulated time after which no step begins, as in 60s")
+      ->group(kGroup);
+  command.add_option("--target-loss", text.target_loss, "note when the mean model's loss gets there")
+      ->group(kGroup);
+  command.add_option("--target-accuracy", text.target_accuracy, "the same for accuracy, 0 to 1")
+      ->group(kGroup);
   command.add_flag("--stop-at-target", text.stop_at_target, "and end the run there")->group(kGroup);
-  command.add_option("--eval-every", text.eval_every, "steps of each worker between two looks at the loss (1)")
+  command
+      .add_option("--eval-every", text.eval_every, "steps of each worker between two looks at the loss (1)")
       ->group(kGroup);
   command.add_option("--seed", text.seed, "of everything random (1)")->group(kGroup);
   command.add_option("--seeds", text.seeds, "FIRST..LAST: run them all, print mean, spread and quantiles")
       ->group(kGroup);
-  command.add_option("--out", text.out, "folder for run.json, summary.json, events.jsonl, trace.json")->group(kGroup);
+  command.add_option("--out", text.out, "folder for run.json, summary.json, events.jsonl, trace.json")
+      ->group(kGroup);
   command.add_flag("--force", text.force, "replace the files of an earlier run in --out")->group(kGroup);
   command.add_flag("--json", text.json, "print summary.json instead of the table")->group(kGroup);
 }

@@ -60,7 +60,8 @@ sim::WorkloadSetting read_workload(const SimulateText& text, std::size_t workers
 void read_end(const SimulateText& text, sim::Simulation& simulation) {
   if (!text.time.empty()) {
     simulation.until = Time(parse_duration(text.time, "--time"));
-    if (simulation.until <= Time{}) throw InvalidArgument(concat("--time: '", text.time, "'; allowed: more than 0"));
+    if (simulation.until <= Time{})
+      throw InvalidArgument(concat("--time: '", text.time, "'; allowed: more than 0"));
     simulation.steps = std::numeric_limits<std::uint64_t>::max();
   }
   if (!text.steps.empty()) simulation.steps = whole(text.steps, "--steps", 1, kMostSteps);
@@ -81,7 +82,8 @@ void check_targets(const sim::Simulation& simulation, const std::string& workloa
     throw InvalidArgument("--stop-at-target needs --target-loss or --target-accuracy");
   }
   if (any && simulation.workload->ghost()) {
-    throw InvalidArgument(concat("--target-", simulation.target_loss ? "loss" : "accuracy", ": workload ", workload,
+    throw InvalidArgument(concat("--target-", simulation.target_loss ? "loss" : "accuracy", ": workload ",
+                                 workload,
                                  " has times and sizes only; allowed with quadratic, logistic, mlp"));
   }
   if (!simulation.target_accuracy) return;
@@ -103,7 +105,8 @@ SimulatePlan plan_simulation(const SimulateText& text, const std::vector<std::st
   simulation.workload =
       sim::make_workload(text.workload, read_workload(text, simulation.cluster.workers.size()), "--workload");
   simulation.optimizer = read_optimizer(text);
-  simulation.step_seconds = std::chrono::duration<double>(parse_duration(text.step_time, "--step-time")).count();
+  simulation.step_seconds =
+      std::chrono::duration<double>(parse_duration(text.step_time, "--step-time")).count();
   if (simulation.step_seconds <= 0) {
     throw InvalidArgument(concat("--step-time: '", text.step_time, "'; allowed: more than 0"));
   }

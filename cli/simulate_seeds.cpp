@@ -114,12 +114,13 @@ SeedStudy study_seeds(const SimulatePlan& plan, unsigned threads) {
 }
 
 std::string study_text(const SeedStudy& study) {
-  std::string text = fmt::format("{:<20}{:>6}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "", "seeds", "mean",
-                                 "deviation", "min", "25 %", "median", "75 %", "max");
+  std::string text = fmt::format("{:<20}{:>6}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "", "seeds",
+                                 "mean", "deviation", "min", "25 %", "median", "75 %", "max");
   for (const Spread& spread : study.spreads) {
     text += fmt::format("{:<20}{:>6}{:>12.5g}{:>12.4g}", spread.name, spread.values.size(), spread.mean(),
                         spread.deviation());
-    for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0}) text += fmt::format("{:>12.5g}", spread.quantile(share));
+    for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0})
+      text += fmt::format("{:>12.5g}", spread.quantile(share));
     text += '\n';
   }
   return text;

@@ -26,14 +26,15 @@ struct Promise {
 
 std::vector<Promise> promises_of(const Row& row) {
   const strategy::Promises& promises = row.promises;
-  return {{"waits for", promises.waits_for},
-          {"staleness", promises.staleness},
-          {"bytes sent", concat(promises.bytes, " per worker and step")},
-          {"steps", promises.lockstep ? "all workers make the same number" : "each worker makes its own"},
-          {"a worker dies", promises.on_loss == strategy::OnLoss::kGoesOn
-                                ? "the others go on; if it ran the service, they end with an error that names it"
-                                : "the others end with an error that names it"},
-          {"a worker joins later", promises.takes_joiners ? "is taken in" : "not supported"}};
+  return {
+      {"waits for", promises.waits_for},
+      {"staleness", promises.staleness},
+      {"bytes sent", concat(promises.bytes, " per worker and step")},
+      {"steps", promises.lockstep ? "all workers make the same number" : "each worker makes its own"},
+      {"a worker dies", promises.on_loss == strategy::OnLoss::kGoesOn
+                            ? "the others go on; if it ran the service, they end with an error that names it"
+                            : "the others end with an error that names it"},
+      {"a worker joins later", promises.takes_joiners ? "is taken in" : "not supported"}};
 }
 
 void list() {
@@ -55,19 +56,22 @@ void show(const Row& row) {
 }  // namespace
 
 std::string strategies_markdown() {
-  std::string text = "| strategy | idea | waits for | staleness | bytes sent per worker and step | a worker dies |\n"
-                     "|---|---|---|---|---|---|\n";
+  std::string text =
+      "| strategy | idea | waits for | staleness | bytes sent per worker and step | a worker dies |\n"
+      "|---|---|---|---|---|---|\n";
   for (const Row& row : strategy::registry()) {
-    text += fmt::format("| [{}]({}.md) | {} | {} | {} | {} | {} |\n", row.name, row.name, row.summary,
-                        row.promises.waits_for, row.promises.staleness, row.promises.bytes,
-                        row.promises.on_loss == strategy::OnLoss::kGoesOn ? "the others go on" : "the others end");
+    text += fmt::format(
+        "| [{}]({}.md) | {} | {} | {} | {} | {} |\n", row.name, row.name, row.summary, row.promises.waits_for,
+        row.promises.staleness, row.promises.bytes,
+        row.promises.on_loss == strategy::OnLoss::kGoesOn ? "the others go on" : "the others end");
   }
   return text;
 }
 
 std::string strategy_markdown(const Row& row) {
   std::string text = "| promise | |\n|---|---|\n";
-  for (const Promise& promise : promises_of(row)) text += fmt::format("| {} | {} |\n", promise.what, promise.text);
+  for (const Promise& promise : promises_of(row))
+    text += fmt::format("| {} | {} |\n", promise.what, promise.text);
   text += "\n| option | default | allowed | |\n|---|---|---|---|\n";
   for (const OptionSpec& option : row.options) {
     text += fmt::format("| `--{}` | {} | {} | {} |\n", option.name, default_of(option), option.allowed(),

@@ -25,14 +25,15 @@ const OptionSpec* find(const Row& row, const std::string& name) {
   for (const OptionSpec& option : row.options) options.push_back(concat("--", option.name));
   const std::string has = options.empty() ? "none" : join(options);
   if (!owners.empty()) {
-    throw InvalidArgument(concat("--", name, " is an option of strategy ", join(owners), ", not of ", row.name,
-                                 "; the options of ", row.name, " are: ", has));
+    throw InvalidArgument(concat("--", name, " is an option of strategy ", join(owners), ", not of ",
+                                 row.name, "; the options of ", row.name, " are: ", has));
   }
   std::vector<std::string_view> known(own_flags.begin(), own_flags.end());
   known.insert(known.end(), options.begin(), options.end());
   const std::string flag = concat("--", name);
   const std::string_view meant = nearest(flag, known);
-  throw InvalidArgument(concat("unknown flag ", flag, meant.empty() ? "" : concat(", did you mean ", meant, "?"),
+  throw InvalidArgument(concat("unknown flag ", flag,
+                               meant.empty() ? "" : concat(", did you mean ", meant, "?"),
                                "; the options of ", row.name, " are: ", has, "; see --help for the others"));
 }
 

@@ -8,11 +8,15 @@
 
 namespace starling::runtime {
 
+namespace {
+constexpr std::uint64_t kLast = std::numeric_limits<std::uint64_t>::max();  // an order behind all others
+}
+
 void Scheduler::at(Time time, Wakeup& wakeup) {
   if (wakeup.queued()) cancel(wakeup);
   wakeup.scheduler_ = this;
   wakeup.time_ = std::max(time, now());
-  wakeup.order_ = shuffle_ ? shuffle_->next() : sequence_++;
+  wakeup.order_ = sequence_++;
   timers_.push(wakeup);
 }
 
@@ -20,8 +24,19 @@ void Scheduler::at_end(Wakeup& wakeup) {
   if (wakeup.queued()) cancel(wakeup);
   wakeup.scheduler_ = this;
   wakeup.time_ = now();
-  wakeup.order_ = std::numeric_limits<std::uint64_t>::max();
+  wakeup.order_ = kLast;
   timers_.push(wakeup);
+}
+
+bool Scheduler::run_from_bag(Time now) {
+  while (!timers_.empty() && timers_.next_time() <= now && timers_.next_order() != kLast) {
+    Wakeup& due = timers_.top();
+    timers_.remove(due);
+    put_in_bag(due);
+  }
+  if (bag_.empty()) return false;
+  run(*bag_[shuffle_->below(bag_.size())]);
+  return true;
 }
 
 template <class Predicate>

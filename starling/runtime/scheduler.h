@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "starling/core/log.h"
 #include "starling/core/random.h"
@@ -64,17 +65,23 @@ class Scheduler {
   // True if the next wakeup of instant `now` is a timer: it was queued before the first ready one.
   bool timer_first(Time now);
 
-  // Events of one instant run in random order from here on.
+  // Events of one instant run in random order from here on: what is ready lies in a bag.
   void shuffle(std::uint64_t seed) { shuffle_.emplace(seed); }
+  bool shuffled() const { return shuffle_.has_value(); }
+  // Runs one of what is ready or due at `now`. False if there is none.
+  bool run_from_bag(Time now);
 
  private:
   friend class Wait;
 
   void run(Wakeup& wakeup);
+  void put_in_bag(Wakeup& wakeup);
+  void take_from_bag(Wakeup& wakeup) noexcept;
   template <class Predicate>
   std::string list_waits(Predicate wanted) const;
 
   List<Wakeup, ReadyTag> ready_;
+  std::vector<Wakeup*> bag_;
   TimerHeap timers_;
   List<Wait, RegistryTag> waiting_;
   std::optional<Random> shuffle_;
@@ -87,9 +94,7 @@ inline void Scheduler::soon(Wakeup& wakeup) {
   if (wakeup.queued()) cancel(wakeup);
   wakeup.scheduler_ = this;
   if (shuffle_) {
-    wakeup.time_ = now();
-    wakeup.order_ = shuffle_->next();
-    timers_.push(wakeup);
+    put_in_bag(wakeup);
   } else {
     wakeup.order_ = sequence_++;
     ready_.push_back(wakeup);
@@ -98,8 +103,22 @@ inline void Scheduler::soon(Wakeup& wakeup) {
 
 inline void Scheduler::cancel(Wakeup& wakeup) noexcept {
   if (wakeup.heap_index_ != 0) timers_.remove(wakeup);
+  if (wakeup.bag_index_ != 0) take_from_bag(wakeup);
   wakeup.unlink();
   wakeup.scheduler_ = nullptr;
+}
+
+inline void Scheduler::put_in_bag(Wakeup& wakeup) {
+  bag_.push_back(&wakeup);
+  wakeup.bag_index_ = bag_.size();
+}
+
+inline void Scheduler::take_from_bag(Wakeup& wakeup) noexcept {
+  Wakeup* const last = bag_.back();
+  bag_[wakeup.bag_index_ - 1] = last;
+  last->bag_index_ = wakeup.bag_index_;
+  bag_.pop_back();
+  wakeup.bag_index_ = 0;
 }
 
 inline void Scheduler::run(Wakeup& wakeup) {

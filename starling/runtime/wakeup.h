@@ -33,6 +33,7 @@ class Wakeup : public Hook<ReadyTag> {
   Time time_{};
   std::uint64_t order_ = 0;
   std::size_t heap_index_ = 0;  // 1-based; 0: not in the heap
+  std::size_t bag_index_ = 0;   // the same for the bag of what is ready in no order
 };
 
 }  // namespace starling::runtime

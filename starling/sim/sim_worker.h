@@ -65,7 +65,8 @@ class SimMember : public Base {
   strategy::Buffer initial_model() override {
     strategy::Buffer model = allocate(blueprint_.workload->parameters());
     if (!model.data.ghost()) {
-      std::copy(blueprint_.initial_model.begin(), blueprint_.initial_model.end(), strategy::floats(model.data).begin());
+      std::copy(blueprint_.initial_model.begin(), blueprint_.initial_model.end(),
+                strategy::floats(model.data).begin());
     }
     return model;
   }
@@ -91,8 +92,8 @@ class SimWorker final : public SimMember<strategy::Worker> {
     Random data;
   };
 
-  SimWorker(const Blueprint& blueprint, Conductor& conductor, transport::Transport& net, const Cluster& cluster,
-            const Streams& streams);
+  SimWorker(const Blueprint& blueprint, Conductor& conductor, transport::Transport& net,
+            const Cluster& cluster, const Streams& streams);
 
   strategy::Data parameters() override { return parameters_.data; }
   strategy::Data gradients() override { return gradients_.data; }

@@ -59,7 +59,8 @@ Blueprint make_blueprint(const Simulation& simulation, strategy::Placement servi
 
 std::vector<HostSpec> hosts_with_service(const Cluster& cluster, strategy::Placement service) {
   std::vector<HostSpec> hosts = cluster.hosts;
-  if (service == strategy::Placement::kOwnRank) hosts.push_back({"service", cluster.network, cluster.network});
+  if (service == strategy::Placement::kOwnRank)
+    hosts.push_back({"service", cluster.network, cluster.network});
   return hosts;
 }
 
@@ -123,7 +124,8 @@ void Universe::start() {
     scopes_[static_cast<std::size_t>(worker->rank())].spawn(work(*worker), concat("worker ", worker->rank()));
   }
   for (const Fault& fault : simulation_.cluster.faults) {
-    if (fault.kind == Fault::Kind::kKill || fault.kind == Fault::Kind::kLink) faults_.spawn(suffer(fault), "fault");
+    if (fault.kind == Fault::Kind::kKill || fault.kind == Fault::Kind::kLink)
+      faults_.spawn(suffer(fault), "fault");
   }
 }
 
@@ -216,7 +218,8 @@ void Universe::evaluate() {
   losses_.push_back({scheduler_.now(), steps_done_, found.loss, found.accuracy});
   if (simulation_.observer != nullptr) simulation_.observer->evaluated(losses_.back());
   const bool low = simulation_.target_loss && found.loss <= *simulation_.target_loss;
-  const bool good = simulation_.target_accuracy && found.accuracy && *found.accuracy >= *simulation_.target_accuracy;
+  const bool good =
+      simulation_.target_accuracy && found.accuracy && *found.accuracy >= *simulation_.target_accuracy;
   if ((low || good) && !time_to_target_) {
     time_to_target_ = scheduler_.now().time_since_epoch();
     stop_ = simulation_.stop_at_target;

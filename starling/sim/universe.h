@@ -32,7 +32,6 @@ class Universe final : public Conductor {
     std::string ended;
   };
 
-
   void start();
   bool over() const { return running_ == 0 || error_; }
   runtime::Task<> work(SimWorker& worker);

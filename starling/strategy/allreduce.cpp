@@ -30,11 +30,10 @@ collective::Choice algorithm_of(const Options& options) {
 std::uint64_t all_reduce_bytes(const Options& options, int workers, std::size_t elements, Rank rank) {
   if (workers == 1) return 0;
   const auto members = static_cast<std::size_t>(workers);
-  const collective::Call call{
-      .algorithm = algorithm_of(options).value_or(
-          collective::Selection::network().choose(elements * sizeof(float), members)),
-      .members = members,
-      .count = elements};
+  const collective::Call call{.algorithm = algorithm_of(options).value_or(
+                                  collective::Selection::network().choose(elements * sizeof(float), members)),
+                              .members = members,
+                              .count = elements};
   return cost_of(call, static_cast<std::size_t>(rank)).bytes;
 }
 

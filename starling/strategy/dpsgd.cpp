@@ -94,8 +94,9 @@ Row dpsgd_row() {
   return {
       .name = "dpsgd",
       .summary = "models are averaged with the neighbours in a graph, while the gradient is computed",
-      .options = {OptionSpec::text("graph", "ring",
-                                   "ring, torus, hypercube, exponential, complete, or file:PATH with an edge a line")},
+      .options = {OptionSpec::text(
+          "graph", "ring",
+          "ring, torus, hypercube, exponential, complete, or file:PATH with an edge a line")},
       .promises = {.lockstep = true,
                    .on_loss = OnLoss::kGoesOn,
                    .conserves_mean = true,
@@ -103,7 +104,8 @@ Row dpsgd_row() {
                    .waits_for = "the slowest neighbour, every step",
                    .bytes = "d M, d = number of neighbours"},
       .make = make<Dpsgd>,
-      .bytes_sent = [](const Options& options, const Shape& shape, Rank rank) -> std::optional<std::uint64_t> {
+      .bytes_sent = [](const Options& options, const Shape& shape,
+                       Rank rank) -> std::optional<std::uint64_t> {
         const auto graph = coordination::make_graph(options.text("graph"), shape.workers);
         return shape.steps * graph.neighbours(rank).size() * shape.elements * sizeof(float);
       },

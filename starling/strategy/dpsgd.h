@@ -5,7 +5,8 @@
 //
 // The models of step t travel while the gradient of step t is computed. W has the Metropolis weights of the
 // graph, W_ij = 1 / (1 + max(d_i, d_j)), so it is symmetric and doubly stochastic, the mean model moves as in
-// synchronous SGD, and without gradients the distance from the mean shrinks by W's second eigenvalue per step.
+// synchronous SGD, and without gradients the distance from the mean shrinks by W's second eigenvalue per
+// step.
 //
 // A step takes as long as the slowest of a worker and its neighbours; a straggler slows its neighbours, these
 // theirs. Bytes sent per worker and step: d M. A worker that dies is left out by its neighbours, which keep

@@ -44,7 +44,8 @@ Task<> average_models(Worker& self, SharedGroup group, std::uint64_t round, Choi
 Task<> average_gradients(Worker& self, SharedGroup group, std::uint64_t round, Choice choice) {
   const Reduction how = self.equal_batches() ? Reduction::mean()
                                              : Reduction::weighted_mean(static_cast<double>(self.samples()));
-  return all_reduce(self, std::move(group), self.gradients(), how, tag_of(Channel::kGradients, round), choice);
+  return all_reduce(self, std::move(group), self.gradients(), how, tag_of(Channel::kGradients, round),
+                    choice);
 }
 
 Task<> receive(Member& self, Rank from, Tag tag, Data data) {

@@ -30,10 +30,12 @@ Task<> all_reduce(Member& self, collective::SharedGroup group, Data data, collec
                   collective::Choice choice = {});
 
 // The group's models become their mean.
-Task<> average_models(Worker& self, collective::SharedGroup group, std::uint64_t round, collective::Choice choice = {});
+Task<> average_models(Worker& self, collective::SharedGroup group, std::uint64_t round,
+                      collective::Choice choice = {});
 
 // The group's gradients become their mean over all samples.
-Task<> average_gradients(Worker& self, collective::SharedGroup group, std::uint64_t round, collective::Choice choice = {});
+Task<> average_gradients(Worker& self, collective::SharedGroup group, std::uint64_t round,
+                         collective::Choice choice = {});
 
 // A message, noted as a wait for its sender.
 Task<> receive(Member& self, Rank from, Tag tag, Data data);

@@ -16,7 +16,8 @@ std::uint64_t adacomm_period(std::uint64_t first_period, std::uint64_t period, d
   const double ratio = loss / first_loss;
   if (!std::isfinite(ratio) || ratio < 0) return period;  // no losses to go by, as in a replay
   const double wanted = std::ceil(static_cast<double>(first_period) * std::sqrt(ratio));
-  if (wanted < static_cast<double>(period)) return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(wanted));
+  if (wanted < static_cast<double>(period))
+    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(wanted));
   return (period + 1) / 2;
 }
 
@@ -80,7 +81,8 @@ Row local_sgd_row() {
       .name = "local-sgd",
       .summary = "workers train alone for some steps, then all models are averaged",
       .options = {OptionSpec::integer("period", 10, 1, 1'000'000, "local steps between two averages"),
-                  OptionSpec::choice("adapt", {"none", "adacomm"}, "adacomm: shorten the period as the loss falls"),
+                  OptionSpec::choice("adapt", {"none", "adacomm"},
+                                     "adacomm: shorten the period as the loss falls"),
                   OptionSpec::integer("check", 5, 1, 1'000'000, "averages between two looks at the loss")
                       .with("adapt=adacomm"),
                   algorithm_option()},
@@ -91,7 +93,8 @@ Row local_sgd_row() {
                    .waits_for = "the slowest worker, every `period` steps",
                    .bytes = "2 M (n-1)/(n period) with ring or halving"},
       .make = make<LocalSgd>,
-      .bytes_sent = [](const Options& options, const Shape& shape, Rank rank) -> std::optional<std::uint64_t> {
+      .bytes_sent = [](const Options& options, const Shape& shape,
+                       Rank rank) -> std::optional<std::uint64_t> {
         if (options.text("adapt") != "none") return {};  // depends on the losses
         const auto period = static_cast<std::uint64_t>(options.integer("period"));
         return (shape.steps + period - 1) / period *

@@ -32,7 +32,8 @@ class LocalSgd final : public Strategy {
 };
 
 // The rule above for one check.
-std::uint64_t adacomm_period(std::uint64_t first_period, std::uint64_t period, double first_loss, double loss);
+std::uint64_t adacomm_period(std::uint64_t first_period, std::uint64_t period, double first_loss,
+                             double loss);
 
 Row local_sgd_row();
 

@@ -47,7 +47,8 @@ bool acceptable(const OptionSpec& spec, const std::string& text) {
   return false;
 }
 
-const OptionSpec& find(const std::vector<OptionSpec>& specs, std::string_view owner, const std::string& name) {
+const OptionSpec& find(const std::vector<OptionSpec>& specs, std::string_view owner,
+                       const std::string& name) {
   std::vector<std::string_view> names;
   for (const OptionSpec& spec : specs) {
     if (spec.name == name) return spec;
@@ -112,7 +113,8 @@ std::string OptionSpec::allowed() const {
   return "";
 }
 
-Options Options::parse(const std::vector<OptionSpec>& specs, std::string_view owner, const OptionTexts& given) {
+Options Options::parse(const std::vector<OptionSpec>& specs, std::string_view owner,
+                       const OptionTexts& given) {
   Options options;
   for (const OptionSpec& spec : specs) options.values_[spec.name] = spec.fallback;
   for (const auto& [name, text] : given) {

@@ -27,7 +27,8 @@ struct OptionSpec {
   static OptionSpec number(std::string name, std::string fallback, double lowest, double highest,
                            std::string help);
   static OptionSpec flag(std::string name, std::string help);  // off by default
-  static OptionSpec choice(std::string name, std::vector<std::string> choices, std::string help);  // the first
+  static OptionSpec choice(std::string name, std::vector<std::string> choices,
+                           std::string help);  // the first
   static OptionSpec text(std::string name, std::string fallback, std::string help);
   OptionSpec with(std::string condition) &&;
 
@@ -42,7 +43,8 @@ class Options {
  public:
   // InvalidArgument for a name that `specs` do not have, for a value out of range, and for an option given
   // where its condition does not hold. `owner` is the strategy's name, for the messages.
-  static Options parse(const std::vector<OptionSpec>& specs, std::string_view owner, const OptionTexts& given);
+  static Options parse(const std::vector<OptionSpec>& specs, std::string_view owner,
+                       const OptionTexts& given);
 
   std::int64_t integer(std::string_view name) const;
   double number(std::string_view name) const;

@@ -43,9 +43,11 @@ Row ps_row() {
       .name = "ps",
       .summary = "a parameter server; bsp waits for all, ssp for those too far behind, asp for nobody",
       .options = {OptionSpec::choice("mode", {"bsp", "asp", "ssp"}, "whom a worker waits for"),
-                  OptionSpec::integer("staleness", 3, 1, 1'000'000, "steps a worker may be ahead of the slowest")
+                  OptionSpec::integer("staleness", 3, 1, 1'000'000,
+                                      "steps a worker may be ahead of the slowest")
                       .with("mode=ssp"),
-                  OptionSpec::integer("backup", 0, 0, 1'000'000, "gradients per version that are not waited for")
+                  OptionSpec::integer("backup", 0, 0, 1'000'000,
+                                      "gradients per version that are not waited for")
                       .with("mode=bsp"),
                   OptionSpec::choice("server", {"own", "beside"},
                                      "own: on a host of its own; beside: on worker 0's")},
@@ -53,10 +55,12 @@ Row ps_row() {
                    .on_loss = OnLoss::kGoesOn,
                    .takes_joiners = true,
                    .staleness = "bsp 0; ssp: workers are at most `staleness` steps apart; asp none",
-                   .waits_for = "bsp: all but the `backup` slowest; ssp: who is `staleness` steps behind; asp: nobody",
+                   .waits_for =
+                       "bsp: all but the `backup` slowest; ssp: who is `staleness` steps behind; asp: nobody",
                    .bytes = "M (the server: n M)"},
       .make = make<ParameterServer>,
-      .bytes_sent = [](const Options& options, const Shape& shape, Rank rank) -> std::optional<std::uint64_t> {
+      .bytes_sent = [](const Options& options, const Shape& shape,
+                       Rank rank) -> std::optional<std::uint64_t> {
         const std::uint64_t own = shape.steps * shape.elements * sizeof(float);
         const bool serves = rank == 0 && options.text("server") == "beside";
         return serves ? own + own * static_cast<std::uint64_t>(shape.workers) : own;

@@ -14,7 +14,8 @@ PsServer::PsServer(Member& self, ParameterServer::Rules rules)
       model_(self.initial_model()),
       optimizer_(self.make_optimizer(model_.data.count)) {
   for (Rank rank = 0; rank < self.workers(); ++rank) {
-    clients_.push_back({.rank = rank, .active = self.starts(rank), .gradient = self.allocate(model_.data.count)});
+    clients_.push_back(
+        {.rank = rank, .active = self.starts(rank), .gradient = self.allocate(model_.data.count)});
   }
 }
 
@@ -104,11 +105,14 @@ Task<> PsServer::join_version(Client& client) {
 
 // The mean is taken in the order of the ranks, whoever came first.
 void PsServer::make_version_if_complete() {
-  const auto active = std::count_if(clients_.begin(), clients_.end(), [](const Client& c) { return c.active; });
-  const auto wanted = std::min<std::ptrdiff_t>(active, static_cast<std::ptrdiff_t>(clients_.size()) - rules_.backup);
+  const auto active =
+      std::count_if(clients_.begin(), clients_.end(), [](const Client& c) { return c.active; });
+  const auto wanted =
+      std::min<std::ptrdiff_t>(active, static_cast<std::ptrdiff_t>(clients_.size()) - rules_.backup);
   if (arrived_.empty() || static_cast<std::ptrdiff_t>(arrived_.size()) < wanted) return;
   last_arrived_ = arrived_.back()->rank;
-  std::sort(arrived_.begin(), arrived_.end(), [](const Client* a, const Client* b) { return a->rank < b->rank; });
+  std::sort(arrived_.begin(), arrived_.end(),
+            [](const Client* a, const Client* b) { return a->rank < b->rank; });
   const Data sum = arrived_.front()->gradient.data;
   if (!sum.ghost()) {
     std::vector<const std::byte*> gradients;

@@ -49,7 +49,7 @@ class PsServer {
   std::uint64_t snapshot_version_ = 0;
   std::deque<Client> clients_;
   Rank last_arrived_ = record::kNobody;  // of the newest version
-  std::vector<Client*> arrived_;         // bsp: whose gradients of this version are here, in the order they came
+  std::vector<Client*> arrived_;  // bsp: whose gradients of this version are here, in the order they came
   runtime::Event progress_{"the other workers' steps"};
 };
 

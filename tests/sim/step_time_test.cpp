@@ -78,8 +78,8 @@ TEST(StepTime, AllReduceTakesTheMaximumOfParetos) {
   const double smallest = (kShape - 1) / kShape;  // so that the mean is 1
   for (const int workers : {2, 8, 16}) {
     const double n = workers;
-    const double expected =
-        smallest * std::exp(std::lgamma(n + 1) + std::lgamma(1 - 1 / kShape) - std::lgamma(n + 1 - 1 / kShape));
+    const double expected = smallest * std::exp(std::lgamma(n + 1) + std::lgamma(1 - 1 / kShape) -
+                                                std::lgamma(n + 1 - 1 / kShape));
     expect_mean(step_seconds("allreduce", {}, workers, kPareto, 50), expected);
   }
 }
@@ -93,7 +93,8 @@ TEST(StepTime, LocalSgdTakesTheMaximumOfSums) {
     return 1 - std::exp(-t) * sum;
   };
   const double expected = expected_maximum(8, 60, erlang) / kPeriod;
-  expect_mean(step_seconds("local-sgd", {{"period", std::to_string(kPeriod)}}, 8, kExponential, 50), expected);
+  expect_mean(step_seconds("local-sgd", {{"period", std::to_string(kPeriod)}}, 8, kExponential, 50),
+              expected);
 }
 
 TEST(StepTime, AspWaitsForNobody) {

@@ -22,7 +22,9 @@ struct Case {
   OptionTexts options;
 };
 
-Options options_of(const Case& which) { return Options::parse(which.row->options, which.row->name, which.options); }
+Options options_of(const Case& which) {
+  return Options::parse(which.row->options, which.row->name, which.options);
+}
 
 // Some variants need more workers than there are.
 bool possible(const Case& which, int workers) {
@@ -48,7 +50,8 @@ std::vector<Case> cases_where(Wanted wanted) {
 std::string name_of(const ::testing::TestParamInfo<Case>& info) {
   std::string name = info.param.row->name;
   for (const auto& [option, value] : info.param.options) name += concat("_", option, "_", value);
-  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
 
@@ -70,10 +73,11 @@ class Single : public Conformance {};
 class Counted : public Conformance {};
 class Mixing : public Conformance {};
 
-INSTANTIATE_TEST_SUITE_P(Strategies, Conformance, ::testing::ValuesIn(cases_where([](const Case&) { return true; })),
-                         name_of);
-INSTANTIATE_TEST_SUITE_P(Strategies, Single,
-                         ::testing::ValuesIn(cases_where([](const Case& which) { return possible(which, 1); })),
+INSTANTIATE_TEST_SUITE_P(Strategies, Conformance,
+                         ::testing::ValuesIn(cases_where([](const Case&) { return true; })), name_of);
+INSTANTIATE_TEST_SUITE_P(Strategies, Single, ::testing::ValuesIn(cases_where([](const Case& which) {
+                           return possible(which, 1);
+                         })),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Strategies, Counted, ::testing::ValuesIn(cases_where([](const Case& which) {
                            return which.row->bytes_sent(options_of(which), {}, 0).has_value();
@@ -161,10 +165,12 @@ TEST_P(Conformance, AWorkerDies) {
     const Duration whole = sim::simulate(simulation).duration;
     Random random(seed + 1'000'000);
     const Rank victim = random.between(0, workers - 1);
-    const Time at(Duration(static_cast<Duration::rep>(random.uniform() * static_cast<double>(whole.count()))));
+    const Time at(
+        Duration(static_cast<Duration::rep>(random.uniform() * static_cast<double>(whole.count()))));
     simulation.cluster.faults.push_back({.kind = sim::Fault::Kind::kKill, .subject = victim, .from = at});
     const record::Run run = sim::simulate(simulation);
-    const bool server_dies = row().make(options(), workers)->service() == Placement::kBesideWorker0 && victim == 0;
+    const bool server_dies =
+        row().make(options(), workers)->service() == Placement::kBesideWorker0 && victim == 0;
     for (const record::RankRecord& record : run.ranks) {
       if (!record.trains || record.rank == victim) continue;
       if (row().promises.on_loss == OnLoss::kGoesOn && !server_dies) {
@@ -184,8 +190,10 @@ TEST_P(Counted, BytesAreAsStated) {
     if (!possible_with(workers)) continue;
     const record::Run run = sim::simulate(simulation(workers));
     for (Rank rank = 0; rank < workers; ++rank) {
-      const auto stated = row().bytes_sent(options(), {.workers = workers, .elements = 16, .steps = 10}, rank);
-      EXPECT_EQ(run.ranks[static_cast<std::size_t>(rank)].bytes_sent, stated) << "rank " << rank << " of " << workers;
+      const auto stated =
+          row().bytes_sent(options(), {.workers = workers, .elements = 16, .steps = 10}, rank);
+      EXPECT_EQ(run.ranks[static_cast<std::size_t>(rank)].bytes_sent, stated)
+          << "rank " << rank << " of " << workers;
     }
   }
 }

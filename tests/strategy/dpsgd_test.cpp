@@ -25,7 +25,8 @@ double distance_after(std::uint64_t steps, const OptionTexts& options, int worke
 // After many steps only the slowest mode is left, so one step more shrinks the distance by the eigenvalue.
 TEST(Dpsgd, ConsensusFallsAtTheRateOfTheSecondEigenvalue) {
   EXPECT_NEAR(distance_after(31, {}, 8) / distance_after(30, {}, 8), 0.80474, 1e-3);
-  EXPECT_NEAR(distance_after(13, {}, 5) / distance_after(12, {}, 5), (1 + 2 * std::cos(2 * M_PI / 5)) / 3, 2e-2);
+  EXPECT_NEAR(distance_after(13, {}, 5) / distance_after(12, {}, 5), (1 + 2 * std::cos(2 * M_PI / 5)) / 3,
+              2e-2);
 }
 
 TEST(Dpsgd, CompleteGraphIsInConsensusAfterOneStep) {

@@ -40,7 +40,8 @@ class GapWatcher final : public sim::Observer {
 
  private:
   std::uint64_t ahead(Rank worker) const {
-    return computed_[static_cast<std::size_t>(worker)] - *std::min_element(computed_.begin(), computed_.end());
+    return computed_[static_cast<std::size_t>(worker)] -
+           *std::min_element(computed_.begin(), computed_.end());
   }
   std::vector<std::uint64_t> computed_;
 };
@@ -72,7 +73,8 @@ TEST(ParameterServer, AspDoesMoreStepsInTheSameTime) {
     for (const auto& record : sim::simulate(simulation).ranks) steps += record.journal.steps;
     return steps;
   };
-  const std::uint64_t bsp = steps_of({}), ssp = steps_of({{"mode", "ssp"}}), asp = steps_of({{"mode", "asp"}});
+  const std::uint64_t bsp = steps_of({}), ssp = steps_of({{"mode", "ssp"}}),
+                      asp = steps_of({{"mode", "asp"}});
   EXPECT_GT(ssp, bsp);
   EXPECT_GT(asp, 2 * ssp);
 }
@@ -147,7 +149,8 @@ TEST(ParameterServer, AWorkerMayComeLater) {
     sim::Simulation simulation = simulation_of("ps", {{"mode", mode}}, 4);
     simulation.cluster.workers[2].joins = Time(std::chrono::milliseconds(450));
     const record::Run run = sim::simulate(simulation);
-    for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(run.ranks[static_cast<std::size_t>(rank)].journal.steps, 10U);
+    for (int rank = 0; rank < 4; ++rank)
+      EXPECT_EQ(run.ranks[static_cast<std::size_t>(rank)].journal.steps, 10U);
     EXPECT_GE(run.ranks[2].end, Time(std::chrono::milliseconds(1450)));
     EXPECT_LT(*run.final_train_loss, 1);
   }

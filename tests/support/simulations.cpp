@@ -60,7 +60,9 @@ sim::Cluster cluster_with(int workers, sim::Link link) {
 
 sim::Link instant_link() { return {1e15, Duration(0)}; }
 
-sim::Cluster equal_cluster(int workers) { return cluster_with(workers, {1.25e9, std::chrono::microseconds(50)}); }
+sim::Cluster equal_cluster(int workers) {
+  return cluster_with(workers, {1.25e9, std::chrono::microseconds(50)});
+}
 
 sim::Cluster instant_cluster(int workers) { return cluster_with(workers, instant_link()); }
 
@@ -77,7 +79,8 @@ sim::Simulation simulation_of(const strategy::Row& row, const strategy::OptionTe
   return simulation;
 }
 
-sim::Simulation simulation_of(const std::string& strategy, const strategy::OptionTexts& options, int workers) {
+sim::Simulation simulation_of(const std::string& strategy, const strategy::OptionTexts& options,
+                              int workers) {
   return simulation_of(strategy::find_strategy(strategy), options, workers);
 }
 

@@ -74,6 +74,7 @@ Task<> SimWorker::pass_sections(StepListener& listener, double factor) {
 
 // The gradient becomes the mean over the samples so far.
 void SimWorker::add_gradient(std::size_t samples) {
+  if (samples == 0) return;  // more pieces than samples
   if (blueprint_.workload->ghost()) {
     loss_ = std::numeric_limits<double>::quiet_NaN();
     samples_ += samples;

@@ -21,6 +21,11 @@ Stopwatch::~Stopwatch() {
   self_.journal().add(span_);
 }
 
+Stopwatch& Stopwatch::in_background() {
+  span_.background = true;
+  return *this;
+}
+
 namespace {
 
 // A rank is in one group per tag, so a tag and a member of its group tell meetings apart.
@@ -36,9 +41,8 @@ Task<> all_reduce(Member& self, SharedGroup group, Data data, Reduction how, Tag
   co_await collective::all_reduce(self.net(), std::move(group), data, how, tag, choice);
 }
 
-Task<> average_models(Worker& self, SharedGroup group, std::uint64_t round, Choice choice) {
-  return all_reduce(self, std::move(group), self.parameters(), Reduction::mean(),
-                    tag_of(Channel::kModel, round), choice);
+Task<> average_models(Worker& self, SharedGroup group, std::uint64_t round, Choice choice, Reduction how) {
+  return all_reduce(self, std::move(group), self.parameters(), how, tag_of(Channel::kModel, round), choice);
 }
 
 Task<> average_gradients(Worker& self, SharedGroup group, std::uint64_t round, Choice choice) {

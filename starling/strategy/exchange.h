@@ -20,6 +20,9 @@ class Stopwatch {
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
+  // What is timed goes on while the worker computes: it is nobody's waiting.
+  Stopwatch& in_background();
+
  private:
   Member& self_;
   record::Span span_;
@@ -29,9 +32,10 @@ class Stopwatch {
 Task<> all_reduce(Member& self, collective::SharedGroup group, Data data, collective::Reduction how, Tag tag,
                   collective::Choice choice = {});
 
-// The group's models become their mean.
+// The group's models become their mean, weighted if `how` says so.
 Task<> average_models(Worker& self, collective::SharedGroup group, std::uint64_t round,
-                      collective::Choice choice = {});
+                      collective::Choice choice = {},
+                      collective::Reduction how = collective::Reduction::mean());
 
 // The group's gradients become their mean over all samples.
 Task<> average_gradients(Worker& self, collective::SharedGroup group, std::uint64_t round,

@@ -10,7 +10,7 @@ CONFIGURE_FLAGS = $(if $(STARLING_WERROR),-D STARLING_WERROR=$(STARLING_WERROR))
 
 help:
 	@echo "make build                 the program build/starling, tests, benchmarks and examples"
-	@echo "make demo                  Starling's collectives against MPI and Gloo on this machine"
+	@echo "make demo                  the strategies with and without a straggler, and the collectives against MPI and Gloo"
 	@echo "make test                  build, run all tests, report what was skipped"
 	@echo "make bench                 run all benchmarks"
 	@echo "make format                format the C++ sources in place"
@@ -31,6 +31,8 @@ build: configure
 	@cmake --build --preset release --parallel $(JOBS)
 
 demo: build
+	tools/compare_strategies --seeds 1..3
+	build/starling simulate --workers 16 --strategy allreduce --slow 0:4
 	build/starling bench collectives --ranks 2,4,8 --sizes 64k,1m,16m --against mpi,gloo
 
 # CTest counts a skipped test as a success; check_labels does not let a whole group of tests vanish like that.

@@ -13,5 +13,8 @@
 #include "starling/runtime/virtual_scheduler.h"  // IWYU pragma: export
 #include "starling/runtime/when.h"               // IWYU pragma: export
 #include "starling/session/forked_ranks.h"       // IWYU pragma: export
+#include "starling/sim/simulation.h"             // IWYU pragma: export
+#include "starling/strategy/exchange.h"          // IWYU pragma: export
+#include "starling/strategy/registry.h"          // IWYU pragma: export
 #include "starling/transport/inproc.h"           // IWYU pragma: export
 #include "starling/transport/transport.h"        // IWYU pragma: export

@@ -168,11 +168,15 @@ TEST(Universe, SlowdownsAndPausesChangeTheComputingOnly) {
   const strategy::Row& row = testing::alone();
   Simulation simulation = simulation_with(row);
   simulation.steps = 4;
-  simulation.cluster.faults = {
-      {.kind = Fault::Kind::kSlow, .subject = 0, .from = Time(std::chrono::seconds(1)),
-       .to = Time(std::chrono::seconds(3)), .factor = 2},
-      {.kind = Fault::Kind::kPause, .subject = 0, .from = Time(std::chrono::seconds(4)),
-       .to = Time(std::chrono::seconds(14))}};
+  simulation.cluster.faults = {{.kind = Fault::Kind::kSlow,
+                                .subject = 0,
+                                .from = Time(std::chrono::seconds(1)),
+                                .to = Time(std::chrono::seconds(3)),
+                                .factor = 2},
+                               {.kind = Fault::Kind::kPause,
+                                .subject = 0,
+                                .from = Time(std::chrono::seconds(4)),
+                                .to = Time(std::chrono::seconds(14))}};
   EXPECT_NEAR(seconds(simulate(simulation).duration), 4 + 1 + 10, 1e-6);
 }
 
@@ -182,8 +186,11 @@ TEST(Universe, ADegradedLinkDelaysWhatPassesIt) {
   simulation.steps = 2;
   const double equal = seconds(simulate(simulation).duration);
   EXPECT_NEAR(equal, 2.2, 1e-6);
-  simulation.cluster.faults = {{.kind = Fault::Kind::kLink, .subject = 1, .from = Time(std::chrono::seconds(1)),
-                                .to = Time(std::chrono::seconds(2)), .factor = 4}};
+  simulation.cluster.faults = {{.kind = Fault::Kind::kLink,
+                                .subject = 1,
+                                .from = Time(std::chrono::seconds(1)),
+                                .to = Time(std::chrono::seconds(2)),
+                                .factor = 4}};
   // The second all-reduce and the end of the first run at a quarter of the speed for a second.
   EXPECT_NEAR(seconds(simulate(simulation).duration), equal + 0.675, 1e-6);
 }

@@ -20,6 +20,15 @@ void Resolver::resolve(Rank rank, const Span& span) {
   follow(span.whom, span.begin, span.end);
 }
 
+void Resolver::resolve_meeting(Rank rank, const Span& span) {
+  resolve(rank, span);
+  const std::vector<Piece> found(pieces_.begin() + static_cast<std::ptrdiff_t>(first_), pieces_.end());
+  pieces_.resize(first_);
+  for (const Piece& piece : found) {
+    add(Doing::kWait, piece.doing == Doing::kWait ? piece.whom : span.whom, piece.begin, piece.end);
+  }
+}
+
 void Resolver::add(Doing doing, Rank whom, Time begin, Time end) {
   if (end <= begin) return;
   if (pieces_.size() > first_) {

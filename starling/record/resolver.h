@@ -1,4 +1,4 @@
-// Cuts a wait for a message into waiting, for whoever is at the end of the chain, and transfer.
+// Cuts a wait into waiting, for whoever is at the end of the chain, and transfer.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,10 @@ class Resolver {
 
   // Appends the pieces of the rank's kWait span, by time and without a gap.
   void resolve(Rank rank, const Span& span);
+
+  // The same for the part of a meeting before `span.whom`, the last one, had come. Nothing is on its way then:
+  // what is not waiting for another is waiting for the last one.
+  void resolve_meeting(Rank rank, const Span& span);
 
  private:
   void add(Doing doing, Rank whom, Time begin, Time end);

@@ -25,9 +25,10 @@ void add_pieces(Rank rank, const Span& span, const Meetings& meetings, Resolver&
     resolver.resolve(rank, span);
   } else if (span.activity == Activity::kMeet) {
     const Time met = meetings.waited_until(rank, span);
-    if (met > span.begin) {
-      pieces.push_back({Doing::kWait, span.background, meetings.last(span), span.begin, met});
-    }
+    Span before = span;
+    before.whom = meetings.last(span);
+    before.end = met;
+    if (met > span.begin) resolver.resolve_meeting(rank, before);
     if (span.end > met) pieces.push_back({Doing::kTransfer, span.background, kNobody, met, span.end});
   } else {
     const Rank whom = span.activity == Activity::kServe ? span.whom : kNobody;

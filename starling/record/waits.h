@@ -1,9 +1,9 @@
 // Who waited for whom, found out from the journals of a run.
 //
-// In a meeting everybody waits for the last one to come; the rest of it is transfer. A wait for a message of
-// j is looked into: while j worked, j is waited for; while j itself waited for k, so is k, and what k did is
-// looked into in turn; while j's service held the waiting one because of k, k is. All else is transfer: the
-// message was on its way, or the chain came back to somebody already in it.
+// In a meeting everybody waits for the last one to come; the rest of it is transfer. A wait for j is looked
+// into: while j worked, j is waited for; while j itself waited for k, so is k, and what k did is looked into
+// in turn; while j's service held the waiting one because of k, k is. All else is transfer if j was to send a
+// message: it was on its way, or the chain came back to somebody already in it.
 #pragma once
 
 #include <optional>

@@ -124,8 +124,10 @@ void compare(const Run& run, const Waits& waits, Rank rank) {
     if (doing == nullptr) continue;
     const bool waits_now = doing->activity == Activity::kWait;
     if (!waits_now && doing->activity != Activity::kMeet) continue;
-    const Rank whom = waits_now ? oracle.blamed({rank}, doing->whom, t) : oracle.missing(*doing, t);
-    if (whom == kNobody || (!waits_now && whom == rank)) {
+    const Rank direct = waits_now ? doing->whom : oracle.missing(*doing, t);
+    Rank whom = oracle.blamed({rank}, direct, t);
+    if (!waits_now && whom == kNobody && direct != rank) whom = direct;
+    if (whom == kNobody) {
       transfer += ms(1);
     } else {
       expected[whom] += ms(1);

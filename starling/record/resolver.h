@@ -18,8 +18,8 @@ class Resolver {
   // Appends the pieces of the rank's kWait span, by time and without a gap.
   void resolve(Rank rank, const Span& span);
 
-  // The same for the part of a meeting before `span.whom`, the last one, had come. Nothing is on its way then:
-  // what is not waiting for another is waiting for the last one.
+  // The same for the part of a meeting before `span.whom`, the last one, had come. Nothing is on its way
+  // then: what is not waiting for another is waiting for the last one.
   void resolve_meeting(Rank rank, const Span& span);
 
  private:

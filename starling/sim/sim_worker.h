@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "starling/sim/blueprint.h"
 #include "starling/sim/cluster.h"
 #include "starling/sim/pace.h"
 #include "starling/sim/workload.h"
@@ -24,19 +25,6 @@ class Conductor {
 
  protected:
   ~Conductor() = default;
-};
-
-// What all ranks of a run have in common.
-struct Blueprint {
-  int workers = 1;
-  collective::SharedGroup everyone{0};  // one list for all ranks
-  Rank server = 0;
-  std::vector<int> host_of_rank;
-  std::vector<bool> starts;  // by worker
-  const Workload* workload = nullptr;
-  optim::OptimizerSpec optimizer;
-  StepTimes times;                   // at speed 1
-  std::vector<float> initial_model;  // empty if ghost
 };
 
 // The part of Member that workers and services share.

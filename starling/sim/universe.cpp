@@ -1,8 +1,6 @@
 #include "starling/sim/universe.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "starling/core/error.h"
 #include "starling/runtime/deadline.h"
@@ -13,68 +11,6 @@ using runtime::Task;
 using strategy::floats;
 
 namespace {
-
-// Streams of random numbers of a run, so that what one part draws does not disturb another.
-enum Stream : std::uint64_t { kEvents = 1, kModel, kStrategy, kJitter, kData, kSpread };
-
-// Without times of its own a model's step is spread over its sections by size: a third forward, the rest
-// backward.
-StepTimes step_times(const Workload& workload, double seconds) {
-  if (auto times = workload.times()) return *times;
-  StepTimes times;
-  const auto all = static_cast<double>(workload.parameters());
-  for (const strategy::Section& section : workload.sections()) {
-    const double share = seconds * static_cast<double>(section.count) / all;
-    times.forward.push_back(share / 3);
-    times.backward.push_back(share * 2 / 3);
-  }
-  return times;
-}
-
-Blueprint make_blueprint(const Simulation& simulation, strategy::Placement service) {
-  Blueprint blueprint;
-  const Workload& workload = *simulation.workload;
-  blueprint.workers = static_cast<int>(simulation.cluster.workers.size());
-  Group everyone(simulation.cluster.workers.size());
-  std::iota(everyone.begin(), everyone.end(), 0);
-  blueprint.everyone = std::move(everyone);
-  blueprint.server = service == strategy::Placement::kOwnRank ? blueprint.workers : 0;
-  for (const WorkerSpec& worker : simulation.cluster.workers) {
-    blueprint.host_of_rank.push_back(worker.host);
-    blueprint.starts.push_back(worker.joins == Time{});
-  }
-  if (service == strategy::Placement::kOwnRank) {
-    blueprint.host_of_rank.push_back(static_cast<int>(simulation.cluster.hosts.size()));
-  }
-  blueprint.workload = &workload;
-  blueprint.optimizer = simulation.optimizer;
-  blueprint.times = step_times(workload, simulation.step_seconds);
-  if (!workload.ghost()) {
-    blueprint.initial_model.resize(workload.parameters());
-    Random random = Random(simulation.seed).fork(kModel);
-    workload.initialize(blueprint.initial_model, random);
-  }
-  return blueprint;
-}
-
-std::vector<HostSpec> hosts_with_service(const Cluster& cluster, strategy::Placement service) {
-  std::vector<HostSpec> hosts = cluster.hosts;
-  if (service == strategy::Placement::kOwnRank)
-    hosts.push_back({"service", cluster.network, cluster.network});
-  return hosts;
-}
-
-std::unique_ptr<strategy::Strategy> make_strategy(const Simulation& simulation) {
-  const strategy::Row& row = *simulation.strategy;
-  const auto& workers = simulation.cluster.workers;
-  for (std::size_t rank = 0; rank < workers.size(); ++rank) {
-    if (workers[rank].joins == Time{} || row.promises.takes_joiners) continue;
-    throw InvalidArgument(
-        concat("worker ", rank, " joins later, which strategy ", row.name, " does not support"));
-  }
-  return row.make(strategy::Options::parse(row.options, row.name, simulation.options),
-                  static_cast<int>(workers.size()));
-}
 
 void disturb(SimWorker& worker, double deviation, Random random) {
   if (worker.parameters().ghost()) return;
@@ -90,9 +26,10 @@ Universe::Universe(const Simulation& simulation)
       workers_count_(static_cast<int>(simulation.cluster.workers.size())),
       scheduler_(Random(simulation.seed).fork(kEvents).next()),
       blueprint_(make_blueprint(simulation, strategy_->service())),
-      network_(hosts_with_service(simulation.cluster, strategy_->service()), blueprint_.host_of_rank),
-      world_(scheduler_, static_cast<int>(blueprint_.host_of_rank.size()), network_),
+      network_(blueprint_.hosts, blueprint_.host_of_rank),
+      world_(scheduler_, blueprint_.ranks(), network_),
       states_(blueprint_.host_of_rank.size()),
+      scoreboard_(simulation),
       last_step_(simulation.steps),
       link_factors_(simulation.cluster.hosts.size(), 1),
       faults_(scheduler_) {
@@ -190,9 +127,9 @@ void Universe::kill(Rank rank) {
 bool Universe::may_begin(SimWorker& worker) {
   if (worker.step() > 0) {
     ++worker.journal().steps;
-    finish_step();
+    if (scoreboard_.count_step()) scoreboard_.evaluate(scheduler_.now(), living_models());
   }
-  const bool over = stop_ || scheduler_.now() >= simulation_.until;
+  const bool over = scoreboard_.stop() || scheduler_.now() >= simulation_.until;
   if (over) last_step_ = std::min(last_step_, lockstep_ ? most_steps_ : 0);
   if (worker.step() >= last_step_) return false;
   most_steps_ = std::max(most_steps_, worker.step() + 1);
@@ -207,66 +144,20 @@ void Universe::computed(SimWorker& worker) {
   simulation_.observer->step_computed(worker.rank(), worker.step(), scheduler_.now());
 }
 
-void Universe::finish_step() {
-  ++steps_done_;
-  const std::uint64_t interval = simulation_.evaluate_every * static_cast<std::uint64_t>(workers_count_);
-  if (steps_done_ % interval == 0 && !simulation_.workload->ghost()) evaluate();
-}
-
-void Universe::evaluate() {
-  const Evaluation found = simulation_.workload->evaluate(mean_model());
-  losses_.push_back({scheduler_.now(), steps_done_, found.loss, found.accuracy});
-  if (simulation_.observer != nullptr) simulation_.observer->evaluated(losses_.back());
-  const bool low = simulation_.target_loss && found.loss <= *simulation_.target_loss;
-  const bool good =
-      simulation_.target_accuracy && found.accuracy && *found.accuracy >= *simulation_.target_accuracy;
-  if ((low || good) && !time_to_target_) {
-    time_to_target_ = scheduler_.now().time_since_epoch();
-    stop_ = simulation_.stop_at_target;
-  }
-}
-
-std::vector<float> Universe::mean_model() const {
-  std::vector<double> sum(simulation_.workload->parameters());
-  double count = 0;
+Scoreboard::Models Universe::living_models() const {
+  Scoreboard::Models living;
   for (std::size_t rank = 0; rank < models_.size(); ++rank) {
-    if (!states_[rank].ended.empty()) continue;
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(models_[rank][i]);
-    ++count;
+    if (states_[rank].ended.empty()) living.push_back(models_[rank]);
   }
-  std::vector<float> mean(sum.size());
-  for (std::size_t i = 0; i < sum.size(); ++i) mean[i] = static_cast<float>(sum[i] / std::max(count, 1.0));
-  return mean;
-}
-
-double Universe::consensus_distance(const std::vector<float>& mean) const {
-  double sum = 0, count = 0;
-  for (std::size_t rank = 0; rank < models_.size(); ++rank) {
-    if (!states_[rank].ended.empty()) continue;
-    for (std::size_t i = 0; i < mean.size(); ++i) {
-      const double difference = static_cast<double>(models_[rank][i]) - static_cast<double>(mean[i]);
-      sum += difference * difference;
-    }
-    ++count;
-  }
-  return std::sqrt(sum / std::max(count, 1.0));
+  return living;
 }
 
 record::Run Universe::result() {
   record::Run run;
   run.strategy = simulation_.strategy->name;
   run.world = "simulated";
-  run.has_target = simulation_.target_loss || simulation_.target_accuracy;
-  run.time_to_target = time_to_target_;
   run.events = scheduler_.events();
-  if (!simulation_.workload->ghost()) {
-    const std::vector<float> mean = mean_model();
-    const Evaluation last = simulation_.workload->evaluate(mean);
-    run.final_train_loss = last.loss;
-    run.final_accuracy = last.accuracy;
-    run.consensus_distance = consensus_distance(mean);
-  }
-  run.losses = std::move(losses_);
+  scoreboard_.finish(living_models(), run);
   for (Rank rank = 0; rank < world_.size(); ++rank) {
     run.ranks.push_back(record_of(rank));
     run.duration = std::max(run.duration, run.ranks.back().end.time_since_epoch());
@@ -299,8 +190,6 @@ void Universe::add_service(record::RankRecord& record) {
   }
   record.journal.staleness.merge(service_->journal().staleness);
 }
-
-void check(const Simulation& simulation) { make_strategy(simulation); }
 
 record::Run simulate(const Simulation& simulation) { return Universe(simulation).run(); }
 

@@ -9,7 +9,9 @@
 
 #include "starling/runtime/scope.h"
 #include "starling/runtime/virtual_scheduler.h"
+#include "starling/sim/blueprint.h"
 #include "starling/sim/host_network.h"
+#include "starling/sim/scoreboard.h"
 #include "starling/sim/sim_worker.h"
 #include "starling/sim/simulation.h"
 #include "starling/transport/inproc.h"
@@ -40,10 +42,7 @@ class Universe final : public Conductor {
   void kill(Rank rank);
   void end(Rank rank, std::string why);
 
-  void finish_step();
-  void evaluate();
-  std::vector<float> mean_model() const;
-  double consensus_distance(const std::vector<float>& mean) const;
+  Scoreboard::Models living_models() const;
   record::Run result();
   record::RankRecord record_of(Rank rank);
   void add_service(record::RankRecord& record);
@@ -60,15 +59,12 @@ class Universe final : public Conductor {
   std::unique_ptr<SimMember<strategy::Member>> service_;
   std::vector<std::span<const float>> models_;
   std::vector<State> states_;
+  Scoreboard scoreboard_;
 
   int running_ = 0;
   std::uint64_t most_steps_ = 0;  // begun by a worker
   std::uint64_t last_step_;       // nobody begins a later one
-  std::uint64_t steps_done_ = 0;  // by all
-  bool stop_ = false;
-  std::exception_ptr error_;  // of a strategy, not of its world
-  std::vector<record::LossPoint> losses_;
-  std::optional<Duration> time_to_target_;
+  std::exception_ptr error_;      // of a strategy, not of its world
 
   std::vector<double> link_factors_;  // by host: what its bandwidth is divided by now
 

@@ -90,13 +90,13 @@ TEST(Waits, BlameGoesDownTheChain) {
 
 TEST(Waits, WhoComesLastBecauseOfAnotherPassesTheBlameOn) {
   // Pairs meet: 1 comes late to 0 because it met 2 first, which was slow.
-  const Waits waits = find_waits(make_run(
-      20, {{compute(0, 1), meet(6, 1, 14)},
-           {compute(0, 2), meet(5, 2, 11), compute(11, 13), meet(6, 13, 14)},
-           {compute(0, 10), meet(5, 10, 11)}}));
-  EXPECT_EQ(waits.pieces[0], (Pieces{piece(Doing::kCompute, 0, 1), piece(Doing::kWait, 1, 2, 1),
-                                     piece(Doing::kWait, 2, 10, 2), piece(Doing::kWait, 10, 13, 1),
-                                     piece(Doing::kTransfer, 13, 14)}));
+  const Waits waits =
+      find_waits(make_run(20, {{compute(0, 1), meet(6, 1, 14)},
+                               {compute(0, 2), meet(5, 2, 11), compute(11, 13), meet(6, 13, 14)},
+                               {compute(0, 10), meet(5, 10, 11)}}));
+  EXPECT_EQ(waits.pieces[0],
+            (Pieces{piece(Doing::kCompute, 0, 1), piece(Doing::kWait, 1, 2, 1), piece(Doing::kWait, 2, 10, 2),
+                    piece(Doing::kWait, 10, 13, 1), piece(Doing::kTransfer, 13, 14)}));
   EXPECT_EQ(waits.most_waited_for, 2);
 }
 

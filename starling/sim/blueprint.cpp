@@ -1,0 +1,72 @@
+#include "starling/sim/blueprint.h"
+
+#include <numeric>
+
+#include "starling/core/error.h"
+
+namespace starling::sim {
+
+namespace {
+
+// Without times of its own a model's step is spread over its sections by size: a third forward, the rest
+// backward.
+StepTimes step_times(const Workload& workload, double seconds) {
+  if (auto times = workload.times()) return *times;
+  StepTimes times;
+  const auto all = static_cast<double>(workload.parameters());
+  for (const strategy::Section& section : workload.sections()) {
+    const double share = seconds * static_cast<double>(section.count) / all;
+    times.forward.push_back(share / 3);
+    times.backward.push_back(share * 2 / 3);
+  }
+  return times;
+}
+
+void place_ranks(Blueprint& blueprint, const Cluster& cluster, strategy::Placement service) {
+  blueprint.workers = static_cast<int>(cluster.workers.size());
+  Group everyone(cluster.workers.size());
+  std::iota(everyone.begin(), everyone.end(), 0);
+  blueprint.everyone = std::move(everyone);
+  blueprint.hosts = cluster.hosts;
+  for (const WorkerSpec& worker : cluster.workers) {
+    blueprint.host_of_rank.push_back(worker.host);
+    blueprint.starts.push_back(worker.joins == Time{});
+  }
+  if (service != strategy::Placement::kOwnRank) return;
+  blueprint.server = blueprint.workers;
+  blueprint.host_of_rank.push_back(static_cast<int>(cluster.hosts.size()));
+  blueprint.hosts.push_back({"service", cluster.network, cluster.network});
+}
+
+}  // namespace
+
+Blueprint make_blueprint(const Simulation& simulation, strategy::Placement service) {
+  Blueprint blueprint;
+  place_ranks(blueprint, simulation.cluster, service);
+  const Workload& workload = *simulation.workload;
+  blueprint.workload = &workload;
+  blueprint.optimizer = simulation.optimizer;
+  blueprint.times = step_times(workload, simulation.step_seconds);
+  if (!workload.ghost()) {
+    blueprint.initial_model.resize(workload.parameters());
+    Random random = Random(simulation.seed).fork(kModel);
+    workload.initialize(blueprint.initial_model, random);
+  }
+  return blueprint;
+}
+
+std::unique_ptr<strategy::Strategy> make_strategy(const Simulation& simulation) {
+  const strategy::Row& row = *simulation.strategy;
+  const auto& workers = simulation.cluster.workers;
+  for (std::size_t rank = 0; rank < workers.size(); ++rank) {
+    if (workers[rank].joins == Time{} || row.promises.takes_joiners) continue;
+    throw InvalidArgument(
+        concat("worker ", rank, " joins later, which strategy ", row.name, " does not support"));
+  }
+  return row.make(strategy::Options::parse(row.options, row.name, simulation.options),
+                  static_cast<int>(workers.size()));
+}
+
+void check(const Simulation& simulation) { make_strategy(simulation); }
+
+}  // namespace starling::sim

@@ -1,0 +1,38 @@
+// How good the mean of the workers' models is, over time.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "starling/sim/simulation.h"
+
+namespace starling::sim {
+
+class Scoreboard {
+ public:
+  // Looks at the models of the workers that are alive when it is asked.
+  using Models = std::vector<std::span<const float>>;
+
+  explicit Scoreboard(const Simulation& simulation) : simulation_(simulation) {}
+
+  // A worker finished a step. True if it is time to evaluate().
+  bool count_step();
+  void evaluate(Time now, const Models& models);
+
+  // The target was reached, and the run shall end there.
+  bool stop() const { return stop_; }
+
+  // Writes what was found into the record; replays have nothing to be found.
+  void finish(const Models& models, record::Run& run);
+
+ private:
+  std::vector<float> mean_of(const Models& models) const;
+
+  const Simulation& simulation_;
+  std::uint64_t steps_ = 0;  // of all workers
+  bool stop_ = false;
+  std::optional<Duration> time_to_target_;
+  std::vector<record::LossPoint> losses_;
+};
+
+}  // namespace starling::sim

@@ -1,0 +1,52 @@
+// The same bits in every build: runs whose outcome is written down. All builds that the tests are run in
+// (compilers, optimisation, sanitizers) compare with the same numbers. Whoever changes what is simulated, the
+// order of sums or the drawing of random numbers changes them too, knowingly.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "tests/support/simulations.h"
+
+namespace starling::sim {
+namespace {
+
+// FNV-1a over the models and the time.
+std::uint64_t fingerprint(const testing::Outcome& outcome) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  const auto add = [&](std::uint64_t word) {
+    for (int shift = 0; shift < 64; shift += 8) hash = (hash ^ ((word >> shift) & 0xff)) * 0x100000001b3ULL;
+  };
+  for (const std::vector<float>& model : outcome.models) {
+    for (const float value : model) add(std::bit_cast<std::uint32_t>(value));
+  }
+  add(static_cast<std::uint64_t>(outcome.run.duration.count()));
+  add(outcome.run.events);
+  return hash;
+}
+
+std::uint64_t fingerprint_of(const std::string& strategy, const strategy::OptionTexts& options) {
+  Simulation simulation = testing::simulation_of(strategy, options, 5);
+  simulation.workload = make_workload("mlp", {.workers = 5}, "workload");
+  simulation.optimizer.momentum = 0.9;
+  simulation.steps = 20;
+  simulation.seed = 7;
+  const Jitter jitters[] = {{Jitter::Kind::kLognormal, 0.3, 0},
+                            {Jitter::Kind::kExponential, 0, 0},
+                            {Jitter::Kind::kPareto, 2.5, 0},
+                            {Jitter::Kind::kNormal, 0.2, 0},
+                            {Jitter::Kind::kBernoulli, 0.2, 5}};
+  for (std::size_t i = 0; i < 5; ++i) simulation.cluster.workers[i].jitter = jitters[i];
+  return fingerprint(testing::run_to_end(simulation));
+}
+
+TEST(Golden, RunsEndInTheSameBits) {
+  EXPECT_EQ(fingerprint_of("allreduce", {}), 0xb519aa7189781c06ULL);
+  EXPECT_EQ(fingerprint_of("allreduce", {{"algorithm", "ring"}}), 0xc300759b5200608dULL);
+  EXPECT_EQ(fingerprint_of("local-sgd", {{"period", "3"}, {"adapt", "adacomm"}}), 0xc86f58bc3ea69aa1ULL);
+  EXPECT_EQ(fingerprint_of("ps", {{"mode", "asp"}}), 0x9fd73bbd06937abbULL);
+  EXPECT_EQ(fingerprint_of("ps", {{"backup", "1"}}), 0x25dfa3b39a5c229aULL);
+  EXPECT_EQ(fingerprint_of("dpsgd", {{"graph", "exponential"}}), 0x5e34809134e4e1afULL);
+}
+
+}  // namespace
+}  // namespace starling::sim

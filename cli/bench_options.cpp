@@ -1,8 +1,6 @@
 #include "cli/bench_options.h"
 
 #include <algorithm>
-#include <fstream>
-#include <limits>
 
 #include "starling/core/error.h"
 
@@ -66,17 +64,6 @@ void check_memory(const BenchOptions& options, std::size_t available_bytes) {
   throw InvalidArgument(concat("--sizes: '", format_size(bytes), "' over ", ranks, " ranks needs about ",
                                bytes * ranks * vectors >> 20, " MB of memory, of which ",
                                available_bytes >> 20, " MB are available"));
-}
-
-std::size_t available_memory() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string name;
-    std::size_t kilobytes = 0;
-    if (words >> name >> kilobytes && name == "MemAvailable:") return kilobytes << 10;
-  }
-  return std::numeric_limits<std::size_t>::max();
 }
 
 }  // namespace starling::cli

@@ -34,7 +34,4 @@ BenchOptions parse_options(const BenchText& text);
 // Throws InvalidArgument if the largest vectors of all contestants do not fit into that much memory.
 void check_memory(const BenchOptions& options, std::size_t available_bytes);
 
-// What the system could give to new processes; "no limit" if it does not tell.
-std::size_t available_memory();
-
 }  // namespace starling::cli

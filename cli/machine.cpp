@@ -1,6 +1,8 @@
 #include "cli/machine.h"
 
 #include <fstream>
+#include <limits>
+#include <sstream>
 #include <vector>
 
 #include "starling/core/text.h"
@@ -8,6 +10,17 @@
 namespace starling::cli {
 
 std::string cores_text(int cores) { return concat(cores, cores == 1 ? " core" : " cores"); }
+
+std::size_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::size_t kilobytes = 0;
+    if (words >> name >> kilobytes && name == "MemAvailable:") return kilobytes << 10;
+  }
+  return std::numeric_limits<std::size_t>::max();
+}
 
 std::string own_command_line() {
   std::ifstream file("/proc/self/cmdline");

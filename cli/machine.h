@@ -1,6 +1,7 @@
 // What the program can tell about where and how it runs.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "starling/core/cpu.h"
@@ -9,6 +10,9 @@ namespace starling::cli {
 
 // "1 core", "2 cores"
 std::string cores_text(int cores);
+
+// Bytes that the system could give to new processes; "no limit" if it does not tell.
+std::size_t available_memory();
 
 // How this program was called.
 std::string own_command_line();

@@ -1,6 +1,10 @@
 // The program `starling`. Exit codes: 0 fine, 1 an error, 2 bad input; an error is one line on stderr.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <new>
 
 #include "cli/bench.h"
 #include "cli/info.h"
@@ -20,30 +24,64 @@ int complain(std::string_view text, int code) {
   return code;
 }
 
+// Values of flags may have line breaks; the complaint is one line.
+int refuse(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', '?');
+  return complain(text, kBadInput);
+}
+
 // The innermost command that was named.
 const CLI::App& named_command(const CLI::App& app) {
   const std::vector<CLI::App*> inner = app.get_subcommands();
   return inner.empty() ? app : named_command(*inner.front());
 }
 
-int run(CLI::App& app, int argc, const char* const* argv) {
+// "starling simulate"
+std::string name_of(const CLI::App& command) {
+  const CLI::App* const outer = command.get_parent();
+  return outer == nullptr ? command.get_name() : concat(name_of(*outer), " ", command.get_name());
+}
+
+// What was printed is still in a buffer, and its file may be full or closed.
+int flush_output() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+  return complain(concat("cannot write to standard output: ", std::strerror(errno)), kFailed);
+}
+
+// "--steps=" has an empty value; CLI11 would take the next word for it.
+std::vector<std::string> words_of(int argc, const char* const* argv) {
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool empty_value = word.starts_with("--") && word.find('=') == word.size() - 1;
+    words.emplace_back(word.substr(0, word.size() - (empty_value ? 1 : 0)));
+    if (empty_value) words.emplace_back();
+  }
+  return words;
+}
+
+int run(CLI::App& app, std::vector<std::string> words) {
+  std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(words));
     const CLI::App& command = named_command(app);
-    if (command.get_subcommands([](const CLI::App*) { return true; }).empty()) return 0;
-    std::fputs(command.help().c_str(), stderr);  // it is only a group: nothing was asked for
+    if (command.get_subcommands([](const CLI::App*) { return true; }).empty()) return flush_output();
+    std::fputs(app.help().c_str(), stderr);  // it is only a group: nothing was asked for
     return kBadInput;
   } catch (const CLI::CallForHelp&) {
-    std::fputs(named_command(app).help().c_str(), stdout);
-    return 0;
+    std::fputs(app.help().c_str(), stdout);  // of the command that was named
+    return flush_output();
   } catch (const CLI::CallForVersion& version) {
     std::printf("%s\n", version.what());
-    return 0;
+    return flush_output();
   } catch (const CLI::ParseError& error) {
-    return complain(concat(error.what(), " (see starling --help)"), kBadInput);
+    return refuse(concat(error.what(), " (see ", name_of(named_command(app)), " --help)"));
   } catch (const InvalidArgument& error) {
-    return complain(error.what(), kBadInput);
+    return refuse(error.what());
+  } catch (const std::bad_alloc&) {
+    return complain("there is not enough memory", kFailed);
   } catch (const std::exception& error) {
+    std::fflush(stdout);
     return complain(error.what(), kFailed);
   }
 }
@@ -56,7 +94,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("starling ") + starling::version());
   starling::cli::add_info(app);
   starling::cli::add_bench(app);
-  starling::cli::add_simulate(app);
+  starling::cli::add_simulate(app, {argv + std::min(argc, 2), argv + argc});
   starling::cli::add_strategies(app);
-  return starling::cli::run(app, argc, argv);
+  return starling::cli::run(app, starling::cli::words_of(argc, argv));
 }

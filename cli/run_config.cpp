@@ -1,5 +1,6 @@
 #include "cli/run_config.h"
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "starling/core/version.h"
@@ -63,7 +64,7 @@ Json end_json(const sim::Simulation& simulation) {
 
 }  // namespace
 
-std::string config_json(const SimulatePlan& plan, const std::string& flags) {
+std::string config_json(const SimulatePlan& plan, const std::vector<std::string>& flags) {
   const sim::Simulation& simulation = plan.simulation;
   const strategy::Row& row = *simulation.strategy;
   Json json;
@@ -71,6 +72,9 @@ std::string config_json(const SimulatePlan& plan, const std::string& flags) {
   json["compiler"] = __VERSION__;
   json["command"] = "simulate";
   json["flags"] = flags;
+  if (const char* const table = std::getenv("STARLING_ALLREDUCE")) {
+    json["environment"]["STARLING_ALLREDUCE"] = table;
+  }
   json["seeds"] = plan.seeds;
   json["strategy"] = row.name;
   json["options"] = strategy::Options::parse(row.options, row.name, simulation.options).values();
@@ -81,7 +85,8 @@ std::string config_json(const SimulatePlan& plan, const std::string& flags) {
   json["optimizer"] = optimizer_json(simulation.optimizer);
   json["end"] = end_json(simulation);
   json["cluster"] = cluster_json(simulation.cluster);
-  return json.dump(2) + "\n";
+  // Names of files need not be UTF-8.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace starling::cli

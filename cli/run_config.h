@@ -2,12 +2,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/simulate_plan.h"
 
 namespace starling::cli {
 
-// `flags` are the flags that were given, a line each.
-std::string config_json(const SimulatePlan& plan, const std::string& flags);
+// `flags` are the words behind `starling simulate`, as given.
+std::string config_json(const SimulatePlan& plan, const std::vector<std::string>& flags);
 
 }  // namespace starling::cli

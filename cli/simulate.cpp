@@ -1,14 +1,14 @@
 #include "cli/simulate.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/machine.h"
+#include "cli/progress.h"
 #include "cli/run_config.h"
 #include "cli/simulate_plan.h"
 #include "cli/simulate_seeds.h"
@@ -29,57 +29,39 @@ double seconds_since(WallClock::time_point begin) {
   return std::chrono::duration<double>(WallClock::now() - begin).count();
 }
 
-// A line that is written over and over, on a terminal only.
-class Progress final : public sim::Observer {
+class Watcher final : public sim::Observer {
  public:
-  explicit Progress(bool shown) : shown_(shown) {}
-  ~Progress() override {
-    if (drawn_) std::fputs("\r\033[K", stderr);
-  }
+  explicit Watcher(bool shown) : line_(shown) {}
   void evaluated(const record::LossPoint& point) override { loss_ = point.loss; }
   void step_begins(Rank, std::uint64_t step, Time now, Models) override {
-    if (!shown_ || (++calls_ % 256) != 0 || seconds_since(last_) < 0.1) return;
-    last_ = WallClock::now();
-    drawn_ = true;
-    fmt::print(stderr, "\r\033[Kstep {}, {} simulated, loss {:.4g}", step,
-               format_duration(now.time_since_epoch()), loss_);
-    std::fflush(stderr);
+    if (++calls_ % 256 != 0 || !line_.due()) return;
+    const std::string loss = loss_ ? fmt::format(", loss {:.4g}", *loss_) : "";
+    line_.show(fmt::format("step {}, {} simulated{}", step, format_duration(now.time_since_epoch()), loss));
   }
 
  private:
-  bool shown_;
-  bool drawn_ = false;
+  ProgressLine line_;
   std::uint64_t calls_ = 0;
-  double loss_ = 0;
-  WallClock::time_point last_ = WallClock::now();
+  std::optional<double> loss_;
 };
 
-// The first worker that ended otherwise than it should have, and was not meant to.
-void check_end(const SimulatePlan& plan, const record::Run& run) {
-  for (const record::RankRecord& record : run.ranks) {
-    const bool planned =
-        std::any_of(plan.simulation.cluster.faults.begin(), plan.simulation.cluster.faults.end(),
-                    [&](const sim::Fault& fault) {
-                      return fault.kind == sim::Fault::Kind::kKill && fault.subject == record.rank;
-                    });
-    if (record.ended.empty() || planned) continue;
-    throw Error(
-        concat("worker ", record.rank, " ended after ", record.journal.steps, " steps: ", record.ended));
-  }
+using Words = std::vector<std::string>;
+
+std::optional<record::Folder> open_folder(const SimulatePlan& plan, const Words& words) {
+  if (!plan.out) return {};
+  std::optional<record::Folder> folder(std::in_place, *plan.out, plan.force, least_bytes(plan));
+  folder->write("run.json", config_json(plan, words));
+  return folder;
 }
 
-void run_one(const SimulatePlan& plan, const std::string& command) {
+void run_one(const SimulatePlan& plan, const Words& words) {
   const WallClock::time_point begin = WallClock::now();
-  std::optional<record::Folder> folder;
-  if (!plan.out.empty()) {
-    folder.emplace(plan.out, plan.force);
-    folder->write("run.json", config_json(plan, command));
-  }
+  const std::optional<record::Folder> folder = open_folder(plan, words);
   sim::Simulation simulation = plan.simulation;
   record::Run run;
   {
-    Progress progress(isatty(STDERR_FILENO) == 1 && !plan.json);
-    simulation.observer = &progress;
+    Watcher watcher(!plan.json);
+    simulation.observer = &watcher;
     run = sim::simulate(simulation);
   }
   const record::Waits waits = record::find_waits(run);
@@ -90,18 +72,22 @@ void run_one(const SimulatePlan& plan, const std::string& command) {
     folder->write("summary.json", summary);
   }
   fmt::print("{}", plan.json ? summary : record::report_text(run, waits));
-  check_end(plan, run);
+  if (const std::string why = unplanned_end(plan, run); !why.empty()) throw Error(why);
 }
 
-void run_many(const SimulatePlan& plan, const std::string& command) {
-  std::optional<record::Folder> folder;
-  if (!plan.out.empty()) {
-    folder.emplace(plan.out, plan.force);
-    folder->write("run.json", config_json(plan, command));
+void run_many(const SimulatePlan& plan, const Words& words) {
+  const std::optional<record::Folder> folder = open_folder(plan, words);
+  SeedStudy study;
+  {
+    ProgressLine line(!plan.json);
+    study = study_seeds(plan, static_cast<unsigned>(usable_cores()), [&](std::size_t done) {
+      if (line.due()) line.show(fmt::format("{} of {} seeds", done, plan.seeds.size()));
+    });
   }
-  const SeedStudy study = study_seeds(plan, static_cast<unsigned>(usable_cores()));
-  if (folder) folder->write("summary.json", study_json(plan, study).dump(2) + "\n");
-  fmt::print("{}", plan.json ? study_json(plan, study).dump(2) + "\n" : study_text(study));
+  const std::string json = study_json(plan, study).dump(2) + "\n";
+  if (folder) folder->write("summary.json", json);
+  fmt::print("{}", plan.json ? json : study_text(study));
+  if (!study.failure.empty()) throw Error(study.failure);
 }
 
 void add_cluster_flags(CLI::App& command, sim::ClusterFlags& flags) {
@@ -119,13 +105,14 @@ void add_cluster_flags(CLI::App& command, sim::ClusterFlags& flags) {
       .add_option("--jitter", flags.jitter,
                   "none, normal:S, lognormal:S, exponential, pareto:A, bernoulli:P:X")
       ->group(kGroup);
-  command.add_option("--slow", flags.slow, "WORKER:FACTOR[@FROM-TO], as in 0:4 or 0:4@10s-20s")
-      ->group(kGroup);
-  command.add_option("--pause", flags.pause, "WORKER@FROM-TO: stands still")->group(kGroup);
-  command.add_option("--link-slow", flags.link, "HOST:FACTOR[@FROM-TO]: its bandwidth is divided")
-      ->group(kGroup);
-  command.add_option("--kill", flags.kill, "WORKER@TIME: dies")->group(kGroup);
-  command.add_option("--join", flags.join, "WORKER@TIME: is not there before")->group(kGroup);
+  const auto add_list = [&](const char* flag, std::vector<std::string>& values, const char* help) {
+    command.add_option(flag, values, help)->allow_extra_args(false)->type_name("TEXT")->group(kGroup);
+  };
+  add_list("--slow", flags.slow, "WORKER:FACTOR[@FROM-TO], as in 0:4 or 0:4@10s-20s; may be repeated");
+  add_list("--pause", flags.pause, "WORKER@FROM[-TO]: stands still; may be repeated");
+  add_list("--link-slow", flags.link, "HOST:FACTOR[@FROM-TO]: its bandwidth is divided; may be repeated");
+  add_list("--kill", flags.kill, "WORKER@TIME: dies; may be repeated");
+  add_list("--join", flags.join, "WORKER@TIME: is not there before; may be repeated");
 }
 
 void add_training_flags(CLI::App& command, SimulateText& text) {
@@ -175,20 +162,22 @@ std::vector<std::string> flags_of(const CLI::App& command) {
 
 }  // namespace
 
-void add_simulate(CLI::App& app) {
+void add_simulate(CLI::App& app, std::vector<std::string> words) {
   CLI::App* const command = app.add_subcommand("simulate", "Run a strategy on a simulated cluster");
   command->allow_extras();
   const auto text = std::make_shared<SimulateText>();
+  std::vector<std::string_view> names;
+  for (const strategy::Row& row : strategy::registry()) names.emplace_back(row.name);
   command->add_option("--strategy", text->strategy,
-                      "allreduce, ... (`starling strategies` lists them); its options are flags, too");
+                      concat(join(names), " (", names.front(),
+                             "); its options are flags, too: `starling strategies NAME` shows them"));
   add_cluster_flags(*command, text->cluster);
   add_training_flags(*command, *text);
   add_run_flags(*command, *text);
-  command->callback([command, text] {
+  command->callback([command, text, words = std::move(words)] {
     text->strategy_flags = command->remaining();
-    const SimulatePlan plan = plan_simulation(*text, flags_of(*command));
-    const std::string words = command->config_to_str();
-    plan.seeds.size() == 1 && text->seeds.empty() ? run_one(plan, words) : run_many(plan, words);
+    const SimulatePlan plan = plan_simulation(*text, flags_of(*command), available_memory());
+    plan.study ? run_many(plan, words) : run_one(plan, words);
   });
 }
 

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace starling::cli {
 
-void add_simulate(CLI::App& app);
+// `words` are those behind `starling simulate` on the command line, for run.json.
+void add_simulate(CLI::App& app, std::vector<std::string> words);
 
 }  // namespace starling::cli

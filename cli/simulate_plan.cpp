@@ -1,8 +1,11 @@
 #include "cli/simulate_plan.h"
 
+#include <algorithm>
 #include <limits>
 
+#include "cli/simulate_checks.h"
 #include "cli/strategy_flags.h"
+#include "starling/collective/select.h"
 #include "starling/core/error.h"
 
 namespace starling::cli {
@@ -10,6 +13,7 @@ namespace {
 
 constexpr long long kMostSteps = 1'000'000'000;
 constexpr long long kMostParameters = 1'000'000'000;
+constexpr long long kLargestBatch = 1'000'000;
 constexpr long long kMostSeeds = 100'000;
 constexpr double kLarge = 1e12;
 
@@ -17,19 +21,18 @@ std::uint64_t whole(const std::string& text, std::string_view flag, long long lo
   return static_cast<std::uint64_t>(parse_integer(text, flag, lowest, highest));
 }
 
-// "7", or "1..100" with both ends.
-std::vector<std::uint64_t> read_seeds(const SimulateText& text) {
-  constexpr auto kHighest = std::numeric_limits<long long>::max();
-  if (text.seeds.empty()) return {whole(text.seed, "--seed", 0, kHighest)};
-  const std::size_t dots = text.seeds.find("..");
-  if (dots == std::string::npos) {
-    throw InvalidArgument(concat("--seeds: '", text.seeds, "'; allowed: FIRST..LAST, as in 1..100"));
-  }
-  const std::uint64_t first = whole(text.seeds.substr(0, dots), "--seeds", 0, kHighest);
-  const std::uint64_t last = whole(text.seeds.substr(dots + 2), "--seeds", 0, kHighest);
+constexpr auto kHighestSeed = std::numeric_limits<long long>::max();
+
+// "1..100", both ends included.
+std::vector<std::uint64_t> read_seeds(const std::string& text) {
+  const std::string what = concat("--seeds: '", text, "'");
+  const std::size_t dots = text.find("..");
+  if (dots == std::string::npos) throw InvalidArgument(concat(what, "; allowed: FIRST..LAST, as in 1..100"));
+  const std::uint64_t first = whole(text.substr(0, dots), what, 0, kHighestSeed);
+  const std::uint64_t last = whole(text.substr(dots + 2), what, 0, kHighestSeed);
   if (last < first || last - first >= kMostSeeds) {
-    throw InvalidArgument(concat("--seeds: '", text.seeds, "'; allowed: FIRST..LAST with 1 to ", kMostSeeds,
-                                 " seeds, the smaller one first"));
+    throw InvalidArgument(
+        concat(what, "; allowed: FIRST..LAST with 1 to ", kMostSeeds, " seeds, the smaller one first"));
   }
   std::vector<std::uint64_t> seeds;
   for (std::uint64_t seed = first; seed <= last; ++seed) seeds.push_back(seed);
@@ -40,7 +43,7 @@ optim::OptimizerSpec read_optimizer(const SimulateText& text) {
   optim::OptimizerSpec spec;
   spec.kind = optim::parse_optimizer(text.optimizer, "--optimizer");
   spec.learning_rate = parse_number(text.lr, "--lr", 0, kLarge);
-  spec.momentum = parse_number(text.momentum, "--momentum", 0, 1);
+  spec.momentum = parse_number(text.momentum.value_or("0"), "--momentum", 0, 1);
   spec.weight_decay = parse_number(text.weight_decay, "--weight-decay", 0, kLarge);
   spec.nesterov = text.nesterov;
   optim::check(spec);
@@ -49,77 +52,89 @@ optim::OptimizerSpec read_optimizer(const SimulateText& text) {
 
 sim::WorkloadSetting read_workload(const SimulateText& text, std::size_t workers) {
   sim::WorkloadSetting setting;
-  setting.seed = whole(text.data_seed, "--data-seed", 0, std::numeric_limits<long long>::max());
+  setting.seed = whole(text.data_seed.value_or("1"), "--data-seed", 0, kHighestSeed);
   setting.workers = static_cast<int>(workers);
-  setting.parameters = whole(text.params, "--params", 1, kMostParameters);
-  if (!text.batch.empty()) setting.batch = whole(text.batch, "--batch", 1, kMostParameters);
-  setting.noise = parse_number(text.noise, "--noise", 0, kLarge);
+  setting.parameters = whole(text.params.value_or("100"), "--params", 1, kMostParameters);
+  if (text.batch) setting.batch = whole(*text.batch, "--batch", 1, kLargestBatch);
+  setting.noise = parse_number(text.noise.value_or("1"), "--noise", 0, kLarge);
   return setting;
 }
 
+Duration positive_duration(const std::string& text, std::string_view flag) {
+  const Duration duration = parse_duration(text, flag);
+  if (duration <= Duration{}) throw InvalidArgument(concat(flag, ": '", text, "'; allowed: more than 0"));
+  return duration;
+}
+
 void read_end(const SimulateText& text, sim::Simulation& simulation) {
-  if (!text.time.empty()) {
-    simulation.until = Time(parse_duration(text.time, "--time"));
-    if (simulation.until <= Time{})
-      throw InvalidArgument(concat("--time: '", text.time, "'; allowed: more than 0"));
+  if (text.time) {
+    simulation.until = Time(positive_duration(*text.time, "--time"));
     simulation.steps = std::numeric_limits<std::uint64_t>::max();
   }
-  if (!text.steps.empty()) simulation.steps = whole(text.steps, "--steps", 1, kMostSteps);
-  if (!text.target_loss.empty()) {
-    simulation.target_loss = parse_number(text.target_loss, "--target-loss", -kLarge, kLarge);
+  if (text.steps) simulation.steps = whole(*text.steps, "--steps", 1, kMostSteps);
+  if (text.target_loss) {
+    simulation.target_loss = parse_number(*text.target_loss, "--target-loss", -kLarge, kLarge);
   }
-  if (!text.target_accuracy.empty()) {
-    simulation.target_accuracy = parse_number(text.target_accuracy, "--target-accuracy", 0, 1);
+  if (text.target_accuracy) {
+    simulation.target_accuracy = parse_number(*text.target_accuracy, "--target-accuracy", 0, 1);
   }
   simulation.stop_at_target = text.stop_at_target;
   simulation.evaluate_every = whole(text.eval_every, "--eval-every", 1, kMostSteps);
 }
 
-// What cannot be reached is refused before the work.
-void check_targets(const sim::Simulation& simulation, const std::string& workload) {
-  const bool any = simulation.target_loss || simulation.target_accuracy;
-  if (simulation.stop_at_target && !any) {
-    throw InvalidArgument("--stop-at-target needs --target-loss or --target-accuracy");
-  }
-  if (any && simulation.workload->ghost()) {
-    throw InvalidArgument(concat("--target-", simulation.target_loss ? "loss" : "accuracy", ": workload ",
-                                 workload,
-                                 " has times and sizes only; allowed with quadratic, logistic, mlp"));
-  }
-  if (!simulation.target_accuracy) return;
-  const std::vector<float> zeros(simulation.workload->parameters());
-  if (!simulation.workload->evaluate(zeros).accuracy) {
-    throw InvalidArgument(
-        concat("--target-accuracy: workload ", workload, " has no accuracy; allowed with logistic, mlp"));
-  }
-}
-
 }  // namespace
 
-SimulatePlan plan_simulation(const SimulateText& text, const std::vector<std::string>& own_flags) {
+SimulatePlan plan_simulation(const SimulateText& text, const std::vector<std::string>& own_flags,
+                             std::size_t memory) {
   SimulatePlan plan;
   sim::Simulation& simulation = plan.simulation;
   simulation.strategy = &strategy::find_strategy(text.strategy);
   simulation.options = read_strategy_flags(*simulation.strategy, text.strategy_flags, own_flags);
   simulation.cluster = sim::make_cluster(text.cluster);
-  simulation.workload =
-      sim::make_workload(text.workload, read_workload(text, simulation.cluster.workers.size()), "--workload");
   simulation.optimizer = read_optimizer(text);
   simulation.step_seconds =
-      std::chrono::duration<double>(parse_duration(text.step_time, "--step-time")).count();
-  if (simulation.step_seconds <= 0) {
-    throw InvalidArgument(concat("--step-time: '", text.step_time, "'; allowed: more than 0"));
-  }
+      std::chrono::duration<double>(positive_duration(text.step_time.value_or("100ms"), "--step-time"))
+          .count();
   read_end(text, simulation);
+  plan.study = text.seeds.has_value();
+  plan.seeds = text.seeds ? read_seeds(*text.seeds)
+                          : std::vector{whole(text.seed.value_or("1"), "--seed", 0, kHighestSeed)};
+  simulation.seed = plan.seeds.front();
+  collective::Selection::from_environment();  // refuses a bad one
+
+  const sim::WorkloadSetting setting = read_workload(text, simulation.cluster.workers.size());
+  check_memory(simulation, text.params ? setting.parameters : 0, memory);
+  simulation.workload = sim::make_workload(text.workload, setting, "--workload");
+  check_use(text);
   check_targets(simulation, text.workload);
   sim::check(simulation);
-  plan.seeds = read_seeds(text);
-  simulation.seed = plan.seeds.front();
   plan.workload = text.workload;
   plan.out = text.out;
   plan.force = text.force;
   plan.json = text.json;
   return plan;
+}
+
+std::uint64_t least_bytes(const SimulatePlan& plan) {
+  constexpr double kBytesPerStep = 100;
+  constexpr double kMost = 1e18;
+  if (plan.study) return 0;
+  return static_cast<std::uint64_t>(
+      std::min(kMost, kBytesPerStep * known_steps(plan.simulation).value_or(0)));
+}
+
+std::string unplanned_end(const SimulatePlan& plan, const record::Run& run) {
+  const std::vector<sim::Fault>& faults = plan.simulation.cluster.faults;
+  for (const record::RankRecord& record : run.ranks) {
+    const bool planned = std::any_of(faults.begin(), faults.end(), [&](const sim::Fault& fault) {
+      const bool ends = fault.kind == sim::Fault::Kind::kKill ||
+                        (fault.kind == sim::Fault::Kind::kPause && fault.to >= Time(kForever));
+      return ends && fault.subject == record.rank;
+    });
+    if (record.ended.empty() || planned) continue;
+    return concat("worker ", record.rank, " ended after ", record.journal.steps, " steps: ", record.ended);
+  }
+  return "";
 }
 
 }  // namespace starling::cli

@@ -11,36 +11,38 @@
 
 namespace starling::cli {
 
-// As given; checked by plan_simulation.
+// As given; checked by plan_simulation. None: not given, which is not the same as an empty text.
 struct SimulateText {
+  using Given = std::optional<std::string>;
+
   std::string strategy = "allreduce";
   std::vector<std::string> strategy_flags;
   sim::ClusterFlags cluster;
 
   std::string workload = "quadratic";
-  std::string params = "100";
-  std::string batch;  // empty: the workload's own
-  std::string noise = "1";
-  std::string data_seed = "1";
-  std::string step_time = "100ms";
+  Given params;
+  Given batch;
+  Given noise;
+  Given data_seed;
+  Given step_time;
 
   std::string optimizer = "sgd";
   std::string lr = "0.1";
-  std::string momentum = "0";
+  Given momentum;
   std::string weight_decay = "0";
   bool nesterov = false;
 
-  std::string steps;  // empty: 100, or as many as fit into --time
-  std::string time;
-  std::string target_loss;
-  std::string target_accuracy;
+  Given steps;
+  Given time;
+  Given target_loss;
+  Given target_accuracy;
   bool stop_at_target = false;
   std::string eval_every = "1";
 
-  std::string seed = "1";
-  std::string seeds;  // "1..100"
+  Given seed;
+  Given seeds;
 
-  std::string out;
+  Given out;
   bool force = false;
   bool json = false;
 };
@@ -48,13 +50,22 @@ struct SimulateText {
 struct SimulatePlan {
   sim::Simulation simulation;
   std::string workload;              // its name
-  std::vector<std::uint64_t> seeds;  // more than one: a study over seeds
-  std::string out;
+  std::vector<std::uint64_t> seeds;  // one, unless it is a study
+  bool study = false;                // over seeds
+  std::optional<std::string> out;
   bool force = false;
   bool json = false;
 };
 
-// `own_flags` for suggestions. InvalidArgument.
-SimulatePlan plan_simulation(const SimulateText& text, const std::vector<std::string>& own_flags);
+// `own_flags` for suggestions. InvalidArgument for everything that is wrong, also for a flag that would
+// change nothing and for a run that needs more than `memory` bytes.
+SimulatePlan plan_simulation(const SimulateText& text, const std::vector<std::string>& own_flags,
+                             std::size_t memory);
+
+// What the files of the run will hold at least.
+std::uint64_t least_bytes(const SimulatePlan& plan);
+
+// The first worker that ended otherwise than it should have and was not meant to; empty if there is none.
+std::string unplanned_end(const SimulatePlan& plan, const record::Run& run);
 
 }  // namespace starling::cli

@@ -34,21 +34,60 @@ Json number_in(const Json& summary, const char* key) {
   const Json& value = summary[key];
   if (!value.is_array()) return value;
   double sum = 0;
-  for (const Json& item : value) sum += item.get<double>();
-  return sum / static_cast<double>(std::max<std::size_t>(value.size(), 1));
+  std::size_t count = 0;
+  for (const Json& item : value) {
+    if (item.is_null()) continue;  // a worker that was never there
+    sum += item.get<double>();
+    ++count;
+  }
+  return sum / static_cast<double>(std::max<std::size_t>(count, 1));
 }
 
-Json summary_of_seed(const SimulatePlan& plan, std::uint64_t seed) {
+struct SeedResult {
+  Json summary;
+  std::string failure;
+  std::exception_ptr error;
+};
+
+SeedResult run_seed(const SimulatePlan& plan, std::uint64_t seed) {
+  SeedResult result;
   sim::Simulation simulation = plan.simulation;
   simulation.seed = seed;
   try {
     const record::Run run = sim::simulate(simulation);
-    Json summary{{"seed", seed}};
-    summary.update(Json::parse(record::summary_json(run, record::find_waits(run))));
-    return summary;
+    result.summary = {{"seed", seed}};
+    result.summary.update(Json::parse(record::summary_json(run, record::find_waits(run))));
+    result.failure = unplanned_end(plan, run);
+    if (!result.failure.empty()) result.failure = concat("seed ", seed, ": ", result.failure);
   } catch (const Error& error) {
-    throw Error(concat("seed ", seed, ": ", error.what()));
+    result.error = std::make_exception_ptr(Error(concat("seed ", seed, ": ", error.what())));
+  } catch (...) {
+    result.error = std::current_exception();
   }
+  return result;
+}
+
+// All seeds, or until one fails.
+std::vector<SeedResult> run_seeds(const SimulatePlan& plan, unsigned threads,
+                                  const std::function<void(std::size_t)>& done) {
+  std::vector<SeedResult> results(plan.seeds.size());
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> failed{false};
+  std::mutex telling;
+  std::size_t count = 0;
+  const auto work = [&] {
+    for (std::size_t at = next++; at < plan.seeds.size() && !failed; at = next++) {
+      results[at] = run_seed(plan, plan.seeds[at]);
+      if (results[at].error) failed = true;
+      const std::lock_guard lock(telling);
+      done(++count);
+    }
+  };
+  std::vector<std::jthread> workers;
+  const auto useful = std::min<std::size_t>(threads, plan.seeds.size());
+  for (std::size_t i = 0; i < useful; ++i) workers.emplace_back(work);
+  workers.clear();
+  return results;
 }
 
 }  // namespace
@@ -77,39 +116,24 @@ double Spread::quantile(double share) const {
   return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-SeedStudy study_seeds(const SimulatePlan& plan, unsigned threads) {
-  std::vector<Json> summaries(plan.seeds.size());
-  std::vector<std::exception_ptr> errors(plan.seeds.size());
-  std::atomic<std::size_t> next{0};
-  std::atomic<bool> failed{false};
-  const auto work = [&] {
-    for (std::size_t at = next++; at < plan.seeds.size() && !failed; at = next++) {
-      try {
-        summaries[at] = summary_of_seed(plan, plan.seeds[at]);
-      } catch (...) {
-        errors[at] = std::current_exception();
-        failed = true;
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> workers;
-    const auto useful = std::min<std::size_t>(threads, plan.seeds.size());
-    for (std::size_t i = 0; i < useful; ++i) workers.emplace_back(work);
-  }
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+SeedStudy study_seeds(const SimulatePlan& plan, unsigned threads,
+                      const std::function<void(std::size_t)>& done) {
   SeedStudy study;
+  study.summaries = Json::array();
+  for (SeedResult& result : run_seeds(plan, threads, done)) {
+    if (result.error) std::rethrow_exception(result.error);
+    study.diverged += result.summary["diverged"].get<bool>() ? 1 : 0;
+    if (study.failure.empty()) study.failure = std::move(result.failure);
+    study.summaries.push_back(std::move(result.summary));
+  }
   for (const auto& [name, key] : kNumbers) {
     Spread spread{name, {}};
-    for (const Json& summary : summaries) {
+    for (const Json& summary : study.summaries) {
       const Json number = number_in(summary, key);
       if (number.is_number()) spread.values.push_back(number.get<double>());
     }
     if (!spread.values.empty()) study.spreads.push_back(std::move(spread));
   }
-  study.summaries = summaries;
   return study;
 }
 
@@ -123,11 +147,16 @@ std::string study_text(const SeedStudy& study) {
       text += fmt::format("{:>12.5g}", spread.quantile(share));
     text += '\n';
   }
+  if (study.diverged > 0) {
+    text += fmt::format("{} of {} seeds diverged: the loss is no longer a number\n", study.diverged,
+                        study.summaries.size());
+  }
   return text;
 }
 
 Json study_json(const SimulatePlan& plan, const SeedStudy& study) {
-  Json json{{"strategy", plan.simulation.strategy->name}, {"seeds", plan.seeds}};
+  Json json{
+      {"strategy", plan.simulation.strategy->name}, {"seeds", plan.seeds}, {"diverged", study.diverged}};
   for (const Spread& spread : study.spreads) {
     Json& entry = json["spread"][spread.name];
     entry = {{"seeds", spread.values.size()}, {"mean", spread.mean()}, {"deviation", spread.deviation()}};

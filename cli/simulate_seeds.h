@@ -1,6 +1,7 @@
 // The same simulation with many seeds, side by side on all cores.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -22,10 +23,15 @@ struct Spread {
 struct SeedStudy {
   std::vector<Spread> spreads;
   nlohmann::ordered_json summaries;  // one per seed, in their order
+  std::size_t diverged = 0;          // how many
+  std::string failure;  // of the first seed in which a worker ended otherwise than it should have
 };
 
-// Throws what the first seed that fails throws, with the seed in the text.
-SeedStudy study_seeds(const SimulatePlan& plan, unsigned threads);
+// `done` is told how many seeds are done, by one thread at a time. Throws what the first seed that fails
+// throws, with the seed in the text.
+SeedStudy study_seeds(
+    const SimulatePlan& plan, unsigned threads,
+    const std::function<void(std::size_t)>& done = [](std::size_t) {});
 
 std::string study_text(const SeedStudy& study);
 nlohmann::ordered_json study_json(const SimulatePlan& plan, const SeedStudy& study);

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "starling/core/error.h"
 
@@ -82,15 +83,15 @@ std::string strategy_markdown(const Row& row) {
 
 void add_strategies(CLI::App& app) {
   CLI::App* const command = app.add_subcommand("strategies", "List the strategies, or show one of them");
-  const auto name = std::make_shared<std::string>();
+  const auto name = std::make_shared<std::optional<std::string>>();
   const auto markdown = std::make_shared<bool>(false);
   command->add_option("name", *name, "show the options of this one and what it promises");
   command->add_flag("--markdown", *markdown, "as tables for the documentation");
   command->callback([name, markdown] {
-    if (name->empty()) {
+    if (!*name) {
       *markdown ? fmt::print("{}", strategies_markdown()) : list();
     } else {
-      const Row& row = strategy::find_strategy(*name);
+      const Row& row = strategy::find_strategy(**name);
       *markdown ? fmt::print("{}", strategy_markdown(row)) : show(row);
     }
   });

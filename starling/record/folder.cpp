@@ -24,12 +24,33 @@ constexpr std::uint64_t kReserveBytes = 16 << 20;
   throw InvalidArgument(concat("--out: '", path.string(), "' ", why));
 }
 
-void create(const fs::path& path) {
+// Folders that were created for a run that is then refused go again.
+class Created {
+ public:
+  Created() = default;
+  ~Created() {
+    for (const fs::path& folder : folders_) ::rmdir(folder.c_str());
+  }
+  Created(const Created&) = delete;
+  Created& operator=(const Created&) = delete;
+
+  // With its parents.
+  void create(const fs::path& path);
+  void keep() { folders_.clear(); }
+
+ private:
+  std::vector<fs::path> folders_;  // the innermost first
+};
+
+void Created::create(const fs::path& path) {
   if (path.empty()) throw InvalidArgument("--out: the name of the folder is empty");
   std::error_code error;
   if (const fs::file_status status = fs::status(path, error);
       fs::exists(status) && !fs::is_directory(status)) {
     refuse(path, "is not a folder");
+  }
+  for (fs::path folder = path; !folder.empty() && !fs::exists(folder, error); folder = folder.parent_path()) {
+    folders_.push_back(folder);
   }
   fs::create_directories(path, error);
   if (error) refuse(path, concat("cannot be created: ", error.message()));
@@ -93,7 +114,8 @@ void check_room(const fs::path& path, std::uint64_t free_bytes, std::uint64_t ex
 }
 
 Folder::Folder(fs::path path, bool force, std::uint64_t expected_bytes) : path_(std::move(path)) {
-  create(path_);
+  Created created;
+  created.create(path_);
   if (!force) check_empty(path_);
   check_writable(path_);
   // Nothing is removed before everything is checked.
@@ -104,6 +126,7 @@ Folder::Folder(fs::path path, bool force, std::uint64_t expected_bytes) : path_(
     fs::remove(file, error);
     if (error) refuse(file, concat("cannot be removed: ", error.message()));
   }
+  created.keep();
 }
 
 void Folder::write(std::string_view name, std::string_view text) const {

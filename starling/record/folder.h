@@ -16,15 +16,14 @@ inline constexpr std::string_view kRunFiles[] = {"run.json", "events.jsonl", "su
 class Folder {
  public:
   // To be made before the work, so that hours of it are not lost to a mistyped name. Creates the folder.
-  // InvalidArgument if that is impossible, if it is not empty (with `force`: the files of an earlier run are
-  // removed, no others are touched), if nothing can be written there, or if the disk has less room than the
-  // expected bytes and a reserve.
+  // InvalidArgument, and no folder is created, if that is impossible, if it is not empty (with `force`: the
+  // files of an earlier run are removed, no others are touched), if nothing can be written there, or if the
+  // disk has less room than the expected bytes and a reserve.
   explicit Folder(std::filesystem::path path, bool force = false, std::uint64_t expected_bytes = 0);
 
   const std::filesystem::path& path() const { return path_; }
 
-  // The file is there completely or not at all: it is written under another name and then renamed. Error with
-  // the system's reason.
+  // The file is there completely or not at all (output_file.h). Error with the system's reason.
   void write(std::string_view name, std::string_view text) const;
 
   // The same for what is too big to be held in memory. `body` need not look after the stream's state; what it

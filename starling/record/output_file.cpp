@@ -1,6 +1,7 @@
 #include "starling/record/output_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +16,35 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 16;
 constexpr mode_t kMode = 0666;  // the user's umask takes its part away
+
+std::string path_of(int descriptor) { return concat("/proc/self/fd/", descriptor); }
+
+// A file without a name, so that nothing is left of it whatever ends the process; -1 where the system has
+// none, or no way to name it later.
+int open_nameless(const std::filesystem::path& folder) {
+  const int descriptor =
+      ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kMode);
+  if (descriptor < 0 || ::access(path_of(descriptor).c_str(), F_OK) == 0) return descriptor;
+  ::close(descriptor);
+  return -1;
+}
+
+int open_output(const std::filesystem::path& folder, const std::filesystem::path& part) {
+  const int descriptor = open_nameless(folder);
+  if (descriptor >= 0) return descriptor;
+  return ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
+}
+
+// Gives a nameless file its name. 0 or the error number.
+int name_output(int descriptor, const std::filesystem::path& part) {
+  struct stat state {};
+  if (::fstat(descriptor, &state) != 0) return errno;
+  if (state.st_nlink > 0) return 0;
+  ::unlink(part.c_str());
+  const int result =
+      ::linkat(AT_FDCWD, path_of(descriptor).c_str(), AT_FDCWD, part.c_str(), AT_SYMLINK_FOLLOW);
+  return result == 0 ? 0 : errno;
+}
 
 }  // namespace
 
@@ -52,7 +82,7 @@ int DescriptorBuffer::finish() {
 OutputFile::OutputFile(std::filesystem::path path)
     : path_(std::move(path)),
       part_(path_.string() + ".part"),
-      descriptor_(::open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode)),
+      descriptor_(open_output(path_.parent_path(), part_)),
       buffer_(descriptor_),
       stream_(&buffer_) {
   if (descriptor_ < 0) fail(errno);
@@ -70,6 +100,7 @@ void OutputFile::fail(int error) const {
 void OutputFile::publish() {
   if (const int error = buffer_.finish(); error != 0) fail(error);
   if (!stream_) throw Error(concat("cannot write ", path_.string(), ": its content could not be formatted"));
+  if (const int error = name_output(descriptor_, part_); error != 0) fail(error);
   if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
   if (std::rename(part_.c_str(), path_.c_str()) != 0) fail(errno);
   part_.clear();

@@ -28,7 +28,8 @@ class DescriptorBuffer : public std::streambuf {
   std::vector<char> buffer_;
 };
 
-// Written as PATH.part, which publish() renames; without publish() it is removed.
+// Written without a name, which publish() gives it; without publish() it is gone, even if the process is
+// killed. Where the file system cannot do that it is written as PATH.part, which a killed process leaves.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path);

@@ -56,7 +56,8 @@ std::string line(const Cells& cells) {
   std::string text;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::size_t width = static_cast<std::size_t>(kWidths[i]);
-    text.append(width - std::min(width, cells[i].size()), ' ');
+    const std::size_t least = i > 0 ? 1 : 0;
+    text.append(std::max(width - std::min(width, cells[i].size()), least), ' ');
     text += cells[i];
   }
   return text + "\n";
@@ -119,11 +120,13 @@ std::string Report::worker_line(std::size_t i) const {
   const RankRecord& record = run_.ranks[i];
   const RankTimes& times = waits_.ranks[i];
   const double time = time_of(i);
+  const std::string waiting = percent(seconds(times.waiting), time);
+  const bool waits = times.most_waited_for != kNobody && waiting != percent(0, 1);
   return line({std::to_string(record.rank), std::to_string(record.journal.steps),
                time > 0 ? digits(static_cast<double>(record.journal.samples) / time) : "-",
-               percent(seconds(times.computing), time), percent(seconds(times.waiting), time),
-               times.most_waited_for == kNobody ? "-" : name_of(run_, times.most_waited_for),
-               percent(seconds(times.transferring), time), bytes_text(record.bytes_sent)});
+               percent(seconds(times.computing), time), waiting,
+               waits ? name_of(run_, times.most_waited_for) : "-", percent(seconds(times.transferring), time),
+               bytes_text(record.bytes_sent)});
 }
 
 std::string Report::progress() const {

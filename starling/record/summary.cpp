@@ -29,13 +29,11 @@ Json list(const Run& run, bool workers, Value value) {
   return entries;
 }
 
+// Strategies without a server note nothing: their gradients are applied to the model they were computed from.
 Json staleness(const Run& run) {
   Staleness all;
   for (const RankRecord& record : run.ranks) all.merge(record.journal.staleness);
-  Json json = Json::object();
-  json["mean"] = all.count == 0 ? Json() : Json(all.mean());
-  json["max"] = all.count == 0 ? Json() : Json(all.max);
-  return json;
+  return {{"mean", all.mean()}, {"max", all.max}};
 }
 
 Json unhappy_ends(const Run& run) {

@@ -60,8 +60,12 @@ std::unique_ptr<strategy::Strategy> make_strategy(const Simulation& simulation) 
   const auto& workers = simulation.cluster.workers;
   for (std::size_t rank = 0; rank < workers.size(); ++rank) {
     if (workers[rank].joins == Time{} || row.promises.takes_joiners) continue;
-    throw InvalidArgument(
-        concat("worker ", rank, " joins later, which strategy ", row.name, " does not support"));
+    std::vector<std::string> takers;
+    for (const strategy::Row& other : strategy::registry()) {
+      if (other.promises.takes_joiners) takers.push_back(other.name);
+    }
+    throw InvalidArgument(concat("worker ", rank, " joins later, which strategy ", row.name,
+                                 " does not support; allowed with ", join(takers)));
   }
   return row.make(strategy::Options::parse(row.options, row.name, simulation.options),
                   static_cast<int>(workers.size()));

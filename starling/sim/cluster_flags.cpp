@@ -101,6 +101,7 @@ Cluster plain_cluster(const ClusterFlags& flags) {
                                      "' already says which workers and hosts there are"));
       }
     }
+    if (flags.file->empty()) throw InvalidArgument("--cluster: the name of the file is empty");
     return read_cluster(*flags.file);
   }
   int workers = kDefaultWorkers;

@@ -44,6 +44,16 @@ Task<bool> SimWorker::compute(const StepPlan& plan) {
   co_return true;
 }
 
+// Works for so many seconds of a worker of speed 1.
+Task<> SimWorker::pass_time(double seconds) {
+  const Time end = pace_.finish(now(), seconds);
+  if (end >= Time(kForever)) {
+    conductor_.stalled(*this);
+    co_await never_;
+  }
+  co_await runtime::sleep_until(end);
+}
+
 // The gradient is taken when the time has passed: only then have all sections been let through.
 Task<> SimWorker::run_piece(const StepPlan& plan, int piece) {
   const strategy::Stopwatch watch(*this, record::Activity::kCompute);
@@ -55,7 +65,7 @@ Task<> SimWorker::run_piece(const StepPlan& plan, int piece) {
   if (plan.listener != nullptr && plan.listener->by_section()) {
     co_await pass_sections(*plan.listener, factor);
   } else {
-    co_await runtime::sleep_until(pace_.finish(now(), blueprint_.times.total() * factor));
+    co_await pass_time(blueprint_.times.total() * factor);
   }
   add_gradient(samples);
 }
@@ -64,10 +74,10 @@ Task<> SimWorker::pass_sections(StepListener& listener, double factor) {
   const StepTimes& times = blueprint_.times;
   for (std::size_t section = 0; section < times.forward.size(); ++section) {
     co_await listener.before_forward(section);
-    co_await runtime::sleep_until(pace_.finish(now(), times.forward[section] * factor));
+    co_await pass_time(times.forward[section] * factor);
   }
   for (std::size_t section = times.backward.size(); section-- > 0;) {
-    co_await runtime::sleep_until(pace_.finish(now(), times.backward[section] * factor));
+    co_await pass_time(times.backward[section] * factor);
     listener.gradient_ready(section);
   }
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "starling/runtime/event.h"
 #include "starling/sim/blueprint.h"
 #include "starling/sim/cluster.h"
 #include "starling/sim/pace.h"
@@ -22,6 +23,8 @@ class Conductor {
   virtual bool may_begin(SimWorker& worker) = 0;
   // The gradient of its step is there.
   virtual void computed(SimWorker& worker) = 0;
+  // Its step will never be done: it pauses without end, or would need longer than time can count.
+  virtual void stalled(SimWorker& worker) = 0;
 
  protected:
   ~Conductor() = default;
@@ -101,6 +104,7 @@ class SimWorker final : public SimMember<strategy::Worker> {
 
  private:
   runtime::Task<> run_piece(const strategy::StepPlan& plan, int piece);
+  runtime::Task<> pass_time(double seconds);
   runtime::Task<> pass_sections(strategy::StepListener& listener, double factor);
   void add_gradient(std::size_t samples);
 
@@ -113,6 +117,7 @@ class SimWorker final : public SimMember<strategy::Worker> {
   strategy::Buffer gradients_;
   std::vector<float> piece_gradient_;  // only while a batch is cut in pieces
   std::unique_ptr<optim::Optimizer> optimizer_;
+  runtime::Event never_{"a step without end"};
   bool updating_ = false;  // a part of this step's update has been made
   std::uint64_t step_ = 0;
   std::size_t samples_ = 0;

@@ -56,9 +56,13 @@ void Universe::start() {
     scopes_[static_cast<std::size_t>(blueprint_.server)].spawn(serve(), "service");
   }
   for (auto& worker : workers_) {
+    const auto rank = static_cast<std::size_t>(worker->rank());
+    states_[rank].present = blueprint_.starts[rank];
+    if (simulation_.cluster.workers[rank].joins >= simulation_.until) continue;
     ++running_;
-    states_[static_cast<std::size_t>(worker->rank())].running = true;
-    scopes_[static_cast<std::size_t>(worker->rank())].spawn(work(*worker), concat("worker ", worker->rank()));
+    absent_ += states_[rank].present ? 0 : 1;
+    states_[rank].running = true;
+    scopes_[rank].spawn(work(*worker), concat("worker ", rank));
   }
   for (const Fault& fault : simulation_.cluster.faults) {
     if (fault.kind == Fault::Kind::kKill || fault.kind == Fault::Kind::kLink)
@@ -68,14 +72,22 @@ void Universe::start() {
 
 record::Run Universe::run() {
   start();
-  scheduler_.drive([](void* self) { return static_cast<Universe*>(self)->over(); }, this);
+  try {
+    scheduler_.drive([](void* self) { return static_cast<Universe*>(self)->over(); }, this);
+  } catch (const Deadlock&) {
+    const auto holds_up = [](const State& state) { return state.stalled && state.running; };
+    if (std::none_of(states_.begin(), states_.end(), holds_up)) throw;
+    end_all_that_wait();
+  }
   if (error_) std::rethrow_exception(error_);
   if (simulation_.observer != nullptr) simulation_.observer->ends(models_);
   return result();
 }
 
 Task<> Universe::work(SimWorker& worker) {
-  co_await runtime::sleep_until(simulation_.cluster.workers[static_cast<std::size_t>(worker.rank())].joins);
+  const Time joins = simulation_.cluster.workers[static_cast<std::size_t>(worker.rank())].joins;
+  co_await runtime::sleep_until(joins);
+  if (joins > Time{}) --absent_;
   std::string why;
   try {
     co_await strategy_->run(worker);
@@ -84,7 +96,7 @@ Task<> Universe::work(SimWorker& worker) {
   } catch (...) {
     error_ = std::current_exception();
   }
-  end(worker.rank(), std::move(why));
+  end(worker.rank(), why, concat("it ended: ", why));
 }
 
 Task<> Universe::serve() {
@@ -95,15 +107,26 @@ Task<> Universe::serve() {
   }
 }
 
-// A worker that gave up is gone for the others, as a process that exits with an error is.
-void Universe::end(Rank rank, std::string why) {
+// A worker that gave up is gone for the others, as a process that exits with an error is; they are told so.
+void Universe::end(Rank rank, const std::string& why, const std::string& told) {
   State& state = states_[static_cast<std::size_t>(rank)];
   if (!state.running) return;
   state.running = false;
   state.end = scheduler_.now();
   --running_;
-  if (!why.empty()) world_.lose(rank, why);
-  state.ended = std::move(why);
+  if (!why.empty()) world_.lose(rank, told);
+  state.ended = why;
+}
+
+// Nothing happens any more, because of a step that never ends.
+void Universe::end_all_that_wait() {
+  for (const auto& worker : workers_) {
+    const auto rank = static_cast<std::size_t>(worker->rank());
+    scopes_[rank].cancel();
+    const std::string why =
+        states_[rank].stalled ? concat("its step ", worker->step(), " never ends") : "waits for ever";
+    end(worker->rank(), why, why);
+  }
 }
 
 Task<> Universe::suffer(Fault fault) {
@@ -121,18 +144,20 @@ Task<> Universe::suffer(Fault fault) {
 
 void Universe::kill(Rank rank) {
   scopes_[static_cast<std::size_t>(rank)].cancel();
-  end(rank, concat("killed at ", format_duration(scheduler_.now().time_since_epoch())));
+  const std::string why = concat("killed at ", format_duration(scheduler_.now().time_since_epoch()));
+  end(rank, why, why);
 }
 
 bool Universe::may_begin(SimWorker& worker) {
   if (worker.step() > 0) {
     ++worker.journal().steps;
-    if (scoreboard_.count_step()) scoreboard_.evaluate(scheduler_.now(), living_models());
+    if (scoreboard_.count_step()) scoreboard_.evaluate(scheduler_.now(), models_that_count());
   }
   const bool over = scoreboard_.stop() || scheduler_.now() >= simulation_.until;
   if (over) last_step_ = std::min(last_step_, lockstep_ ? most_steps_ : 0);
   if (worker.step() >= last_step_) return false;
   most_steps_ = std::max(most_steps_, worker.step() + 1);
+  states_[static_cast<std::size_t>(worker.rank())].present = true;
   if (simulation_.observer != nullptr) {
     simulation_.observer->step_begins(worker.rank(), worker.step() + 1, scheduler_.now(), models_);
   }
@@ -144,12 +169,17 @@ void Universe::computed(SimWorker& worker) {
   simulation_.observer->step_computed(worker.rank(), worker.step(), scheduler_.now());
 }
 
-Scoreboard::Models Universe::living_models() const {
-  Scoreboard::Models living;
+void Universe::stalled(SimWorker& worker) { states_[static_cast<std::size_t>(worker.rank())].stalled = true; }
+
+// Of all that are there and did not end early; if nobody is left, of all that were there.
+Scoreboard::Models Universe::models_that_count() const {
+  Scoreboard::Models well, all;
   for (std::size_t rank = 0; rank < models_.size(); ++rank) {
-    if (states_[rank].ended.empty()) living.push_back(models_[rank]);
+    if (!states_[rank].present) continue;
+    all.push_back(models_[rank]);
+    if (states_[rank].ended.empty()) well.push_back(models_[rank]);
   }
-  return living;
+  return well.empty() ? all : well;
 }
 
 record::Run Universe::result() {
@@ -157,7 +187,7 @@ record::Run Universe::result() {
   run.strategy = simulation_.strategy->name;
   run.world = "simulated";
   run.events = scheduler_.events();
-  scoreboard_.finish(living_models(), run);
+  scoreboard_.finish(models_that_count(), run);
   for (Rank rank = 0; rank < world_.size(); ++rank) {
     run.ranks.push_back(record_of(rank));
     run.duration = std::max(run.duration, run.ranks.back().end.time_since_epoch());
@@ -176,7 +206,8 @@ record::RankRecord Universe::record_of(Rank rank) {
   record.end = record.trains ? states_[index].end : scheduler_.now();
   record.ended = states_[index].ended;
   if (record.trains) {
-    record.begin = simulation_.cluster.workers[index].joins;
+    record.begin =
+        std::min(simulation_.cluster.workers[index].joins, record.end);  // who never came has no time
     record.journal = std::move(workers_[index]->journal());
   }
   if (service_ && rank == blueprint_.server) add_service(record);

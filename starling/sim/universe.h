@@ -25,24 +25,29 @@ class Universe final : public Conductor {
 
   bool may_begin(SimWorker& worker) override;
   void computed(SimWorker& worker) override;
+  void stalled(SimWorker& worker) override;
 
  private:
   // Who a rank is and what became of it.
   struct State {
     bool running = false;
+    bool present = false;  // its model counts: it was there at the start, or has begun a step
+    bool stalled = false;
     Time end{};
     std::string ended;
   };
 
   void start();
-  bool over() const { return running_ == 0 || error_; }
+  // Nobody is waited for who would come after the end.
+  bool over() const { return error_ || running_ == 0 || (scoreboard_.stop() && running_ == absent_); }
   runtime::Task<> work(SimWorker& worker);
   runtime::Task<> serve();
   runtime::Task<> suffer(Fault fault);
   void kill(Rank rank);
-  void end(Rank rank, std::string why);
+  void end(Rank rank, const std::string& why, const std::string& told);
+  void end_all_that_wait();
 
-  Scoreboard::Models living_models() const;
+  Scoreboard::Models models_that_count() const;
   record::Run result();
   record::RankRecord record_of(Rank rank);
   void add_service(record::RankRecord& record);
@@ -62,6 +67,7 @@ class Universe final : public Conductor {
   Scoreboard scoreboard_;
 
   int running_ = 0;
+  int absent_ = 0;                // of these: have not joined yet
   std::uint64_t most_steps_ = 0;  // begun by a worker
   std::uint64_t last_step_;       // nobody begins a later one
   std::exception_ptr error_;      // of a strategy, not of its world

@@ -6,8 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+
+#include "starling/core/text.h"
 
 namespace starling::cli {
 namespace {
@@ -39,29 +42,50 @@ std::string content_of(int file) {
   return text;
 }
 
-}  // namespace
-
-Ran run_program(const std::vector<std::string>& arguments, const std::vector<std::string>& environment) {
-  std::vector<std::string> words{path_of_program()};
+// In a child; does not return.
+void become_program(const Words& arguments, const Words& environment) {
+  Words words{path_of_program()};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> variables = environment;  // the first of a name counts
+  Words variables = environment;  // the first of a name counts
   for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
   const std::vector<char*> argv = pointers_to(words), envp = pointers_to(variables);
+  execve(argv[0], argv.data(), envp.data());
+  _exit(127);
+}
 
-  const int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
+}  // namespace
+
+Ran run_program(const Words& arguments, const Words& environment, const std::string& out) {
+  const int own = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
   const pid_t pid = fork();
   if (pid == 0) {
-    dup2(out, STDOUT_FILENO);
+    dup2(out.empty() ? own : open(out.c_str(), O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
-    execve(argv[0], argv.data(), envp.data());
-    _exit(127);
+    become_program(arguments, environment);
   }
   int status = 0;
   waitpid(pid, &status, 0);
-  Ran ran{WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), content_of(out),
+  Ran ran{WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), content_of(own),
           content_of(err)};
-  EXPECT_NE(ran.exit_code, 127) << "cannot run " << words[0];
+  EXPECT_NE(ran.exit_code, 127) << "cannot run " << path_of_program();
   return ran;
+}
+
+pid_t start_program(const Words& arguments) {
+  const pid_t pid = fork();
+  if (pid == 0) become_program(arguments, {});
+  return pid;
+}
+
+void expect_refused(const Words& arguments, const std::string& value, const std::string& allowed) {
+  const Ran ran = run_program(arguments);
+  SCOPED_TRACE(concat("starling ", join(arguments, " "), "\n", ran.err));
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1);
+  EXPECT_TRUE(ran.err.starts_with("starling: "));
+  EXPECT_NE(ran.err.find(value), std::string::npos) << value;
+  EXPECT_NE(ran.err.find(allowed), std::string::npos) << allowed;
 }
 
 }  // namespace starling::cli

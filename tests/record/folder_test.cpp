@@ -1,8 +1,11 @@
 #include "starling/record/folder.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <sstream>
 
@@ -141,20 +144,51 @@ TEST_F(FolderTest, AFileThatCannotBeReplacedIsAnError) {
 }
 
 TEST_F(FolderTest, ADiskThatFillsUpIsNoticedAtTheEnd) {
-  // Written to PATH.part, which leads to a disk that is always full.
+  const int descriptor = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
   for (const std::size_t bytes : {std::size_t{10}, std::size_t{1} << 20}) {
-    fs::create_symlink("/dev/full", root_ / "trace.json.part");
-    OutputFile file(root_ / "trace.json");
-    file.stream() << std::string(bytes, 'x');
-    try {
-      file.publish();
-      FAIL();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.what(),
-                concat("cannot write ", (root_ / "trace.json").string(), ": No space left on device"));
-    }
-    EXPECT_FALSE(fs::exists(root_ / "trace.json"));
+    DescriptorBuffer buffer(descriptor);
+    std::ostream(&buffer) << std::string(bytes, 'x');
+    EXPECT_EQ(buffer.finish(), ENOSPC);
   }
+  ::close(descriptor);
+}
+
+TEST_F(FolderTest, AFileThatCannotBeWrittenWholeIsNotThere) {
+  rlimit old{};
+  ::getrlimit(RLIMIT_FSIZE, &old);
+  const rlimit small{1000, old.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  std::string why = "none";
+  try {
+    Folder(root_).write("trace.json", std::string(100'000, 'x'));
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  ::signal(SIGXFSZ, handler);
+  ::setrlimit(RLIMIT_FSIZE, &old);
+  EXPECT_EQ(why, concat("cannot write ", (root_ / "trace.json").string(), ": File too large"));
+  EXPECT_TRUE(fs::is_empty(root_));
+}
+
+// So a process that is killed meanwhile leaves nothing.
+TEST_F(FolderTest, AFileHasNoNameWhileItIsWritten) {
+  OutputFile file(root_ / "trace.json");
+  file.stream() << "half" << std::flush;
+  if (fs::exists(root_ / "trace.json.part")) GTEST_SKIP() << "the file system has no nameless files";
+  EXPECT_TRUE(fs::is_empty(root_));
+  put(root_ / "trace.json.part", "of an earlier run");
+  file.publish();
+  EXPECT_EQ(read(root_ / "trace.json"), "half");
+  EXPECT_FALSE(fs::exists(root_ / "trace.json.part"));
+}
+
+TEST_F(FolderTest, WhatIsRefusedIsNotCreated) {
+  EXPECT_NE(refusal(root_ / "a" / "b", false, std::uint64_t{1} << 60), "accepted");
+  EXPECT_TRUE(fs::is_empty(root_));
+  fs::create_symlink(root_ / "nowhere" / "else", root_ / "link");
+  EXPECT_NE(refusal(root_ / "link", false, std::uint64_t{1} << 60), "accepted");
+  EXPECT_TRUE(fs::is_symlink(root_ / "link"));
 }
 
 }  // namespace

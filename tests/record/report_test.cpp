@@ -48,6 +48,18 @@ TEST(Report, ShowsEveryWorker) {
             "worker 2: killed at 0.1 s\n");
 }
 
+TEST(Report, AWaitThatRoundsToNothingHasNoCulprit) {
+  const record::Run run =
+      make_run(1000, {{compute(0, 800), meet(1, 800, 1000)}, {compute(0, 796), meet(1, 796, 1000)}});
+  EXPECT_THAT(report(run), HasSubstr("     1       0          0       80 %      0 %           -      20 %"));
+}
+
+TEST(Report, ColumnsStayApart) {
+  record::Run run = straggling(2, 0);
+  run.ranks[1].journal.steps = 123'456'789'012;
+  EXPECT_THAT(report(run), HasSubstr("\n     1 123456789012       3200 "));
+}
+
 TEST(Report, SaysWhenNobodyHoldsTheOthersUp) {
   const record::Run run =
       make_run(100, {{compute(0, 80), meet(1, 80, 100)}, {compute(0, 78), meet(1, 78, 100)}});

@@ -22,15 +22,15 @@ ParameterServer::ParameterServer(const Options& options, int workers)
 Task<> ParameterServer::run(Worker& self) const {
   const Rank server = self.server();
   if (!self.starts(self.rank())) {
-    co_await self.net().send(server, tag_of(Channel::kEnter), {});
-    co_await receive(self, server, tag_of(Channel::kPull), self.parameters());
+    co_await self.net().send(server, own_tag(Channel::kEnter, self.rank()), {});
+    co_await receive(self, server, own_tag(Channel::kPull, self.rank()), self.parameters());
   }
   while (co_await self.compute()) {
-    auto pushed = self.net().send(server, tag_of(Channel::kPush), self.gradients().span());
-    co_await receive(self, server, tag_of(Channel::kPull), self.parameters());
+    auto pushed = self.net().send(server, own_tag(Channel::kPush, self.rank()), self.gradients().span());
+    co_await receive(self, server, own_tag(Channel::kPull, self.rank()), self.parameters());
     co_await pushed;
   }
-  co_await self.net().send(server, tag_of(Channel::kLeave), {});
+  co_await self.net().send(server, own_tag(Channel::kLeave, self.rank()), {});
 }
 
 Task<> ParameterServer::serve(Member& self) const {

@@ -14,8 +14,8 @@ PsServer::PsServer(Member& self, ParameterServer::Rules rules)
       model_(self.initial_model()),
       optimizer_(self.make_optimizer(model_.data.count)) {
   for (Rank rank = 0; rank < self.workers(); ++rank) {
-    clients_.push_back(
-        {.rank = rank, .active = self.starts(rank), .gradient = self.allocate(model_.data.count)});
+    clients_.push_back({.rank = rank, .gradient = self.allocate(model_.data.count)});
+    if (self.starts(rank)) enter(clients_.back());
   }
 }
 
@@ -31,9 +31,9 @@ Task<> PsServer::run() {
 Task<> PsServer::attend(Client& client) {
   try {
     if (!client.active) {
-      co_await self_.net().recv(client.rank, tag_of(Channel::kEnter), {});
-      if (const Client* behind = slowest()) client.clock = behind->clock;
-      client.active = true;
+      co_await self_.net().recv(client.rank, own_tag(Channel::kEnter, client.rank), {});
+      if (!clocks_.empty()) client.clock = clocks_.begin()->first;
+      enter(client);
       co_await send_model(client);
     }
     co_await serve_steps(client);
@@ -44,9 +44,8 @@ Task<> PsServer::attend(Client& client) {
 
 Task<> PsServer::serve_steps(Client& client) {
   for (;;) {
-    co_await self_.net().recv(client.rank, tag_of(Channel::kPush), client.gradient.data.span());
-    ++client.clock;
-    progress_.pulse();
+    co_await self_.net().recv(client.rank, own_tag(Channel::kPush, client.rank), client.gradient.data.span());
+    tick(client);
     if (rules_.mode == Mode::kBsp) {
       co_await join_version(client);
     } else {
@@ -59,16 +58,39 @@ Task<> PsServer::serve_steps(Client& client) {
 
 Task<> PsServer::watch_for_leave(Client& client) {
   try {
-    co_await self_.net().recv(client.rank, tag_of(Channel::kLeave), {});
+    co_await self_.net().recv(client.rank, own_tag(Channel::kLeave, client.rank), {});
   } catch (const PeerLost&) {
   }
   leave(client);
 }
 
+void PsServer::enter(Client& client) {
+  client.active = true;
+  ++active_;
+  ++clocks_[client.clock];
+}
+
+void PsServer::tick(Client& client) {
+  if (client.active) ++clocks_[client.clock + 1];
+  ++client.clock;
+  if (client.active) remove_clock(client.clock - 1);
+}
+
 void PsServer::leave(Client& client) {
+  if (!client.active) return;
   client.active = false;
-  make_version_if_complete();
-  progress_.pulse();
+  --active_;
+  remove_clock(client.clock);
+  if (rules_.mode == Mode::kBsp) make_version_if_complete();
+}
+
+// Those who wait for the slowest look again when its clock has changed.
+void PsServer::remove_clock(std::uint64_t clock) {
+  const auto found = clocks_.find(clock);
+  if (--found->second > 0) return;
+  const bool was_slowest = found == clocks_.begin();
+  clocks_.erase(found);
+  if (was_slowest) progress_.pulse();
 }
 
 Task<> PsServer::send_model(Client& client) {
@@ -79,7 +101,7 @@ Task<> PsServer::send_model(Client& client) {
   }
   const std::shared_ptr<Buffer> sent = snapshot_;
   client.version = version_;
-  co_await self_.net().send(client.rank, tag_of(Channel::kPull), sent->data.span());
+  co_await self_.net().send(client.rank, own_tag(Channel::kPull, client.rank), sent->data.span());
 }
 
 void PsServer::apply(Client& client) {
@@ -105,11 +127,8 @@ Task<> PsServer::join_version(Client& client) {
 
 // The mean is taken in the order of the ranks, whoever came first.
 void PsServer::make_version_if_complete() {
-  const auto active =
-      std::count_if(clients_.begin(), clients_.end(), [](const Client& c) { return c.active; });
-  const auto wanted =
-      std::min<std::ptrdiff_t>(active, static_cast<std::ptrdiff_t>(clients_.size()) - rules_.backup);
-  if (arrived_.empty() || static_cast<std::ptrdiff_t>(arrived_.size()) < wanted) return;
+  const std::size_t wanted = std::min(active_, clients_.size() - static_cast<std::size_t>(rules_.backup));
+  if (arrived_.empty() || arrived_.size() < wanted) return;
   last_arrived_ = arrived_.back()->rank;
   std::sort(arrived_.begin(), arrived_.end(),
             [](const Client* a, const Client* b) { return a->rank < b->rank; });
@@ -129,24 +148,23 @@ void PsServer::make_version_if_complete() {
 
 Task<> PsServer::wait_for_slowest(Client& client) {
   for (;;) {
-    const Client* behind = slowest();
-    if (behind == nullptr || client.clock < behind->clock + rules_.staleness) co_return;
+    if (clocks_.empty() || client.clock < clocks_.begin()->first + rules_.staleness) co_return;
+    const Rank behind = slowest();
     const Time begin = self_.now();
     co_await progress_;
     self_.journal().add({.activity = record::Activity::kHold,
                          .whom = client.rank,
-                         .because = behind->rank,
+                         .because = behind,
                          .begin = begin,
                          .end = self_.now()});
   }
 }
 
-const PsServer::Client* PsServer::slowest() const {
-  const Client* found = nullptr;
-  for (const Client& client : clients_) {
-    if (client.active && (found == nullptr || client.clock < found->clock)) found = &client;
-  }
-  return found;
+Rank PsServer::slowest() const {
+  const auto found = std::find_if(clients_.begin(), clients_.end(), [&](const Client& client) {
+    return client.active && client.clock == clocks_.begin()->first;
+  });
+  return found == clients_.end() ? record::kNobody : found->rank;
 }
 
 }  // namespace starling::strategy

@@ -2,14 +2,22 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "starling/runtime/event.h"
 #include "starling/runtime/scope.h"
+#include "starling/strategy/exchange.h"
 #include "starling/strategy/ps.h"
 
 namespace starling::strategy {
+
+// A worker's conversations with the server have tags of their own, so that the server finds the receive that
+// a message belongs to without going through those of all workers.
+inline Tag own_tag(Channel channel, Rank worker) {
+  return tag_of(channel, static_cast<std::uint64_t>(worker));
+}
 
 class PsServer {
  public:
@@ -31,13 +39,18 @@ class PsServer {
   Task<> serve_steps(Client& client);
   Task<> watch_for_leave(Client& client);
   Task<> send_model(Client& client);
+
+  // Who is active, and how far: the server looks at the slowest clock with every gradient.
+  void enter(Client& client);
+  void tick(Client& client);
   void leave(Client& client);
+  void remove_clock(std::uint64_t clock);
 
   void apply(Client& client);
   Task<> join_version(Client& client);
   void make_version_if_complete();
   Task<> wait_for_slowest(Client& client);
-  const Client* slowest() const;
+  Rank slowest() const;
 
   Member& self_;
   ParameterServer::Rules rules_;
@@ -48,7 +61,9 @@ class PsServer {
   std::shared_ptr<Buffer> snapshot_;
   std::uint64_t snapshot_version_ = 0;
   std::deque<Client> clients_;
-  Rank last_arrived_ = record::kNobody;  // of the newest version
+  std::size_t active_ = 0;
+  std::map<std::uint64_t, std::size_t> clocks_;  // how many active clients are at each clock
+  Rank last_arrived_ = record::kNobody;          // of the newest version
   std::vector<Client*> arrived_;  // bsp: whose gradients of this version are here, in the order they came
   runtime::Event progress_{"the other workers' steps"};
 };

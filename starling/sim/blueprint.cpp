@@ -23,18 +23,19 @@ StepTimes step_times(const Workload& workload, double seconds) {
 }
 
 void place_ranks(Blueprint& blueprint, const Cluster& cluster, strategy::Placement service) {
-  blueprint.workers = static_cast<int>(cluster.workers.size());
+  strategy::Place& place = blueprint.place;
+  place.workers = static_cast<int>(cluster.workers.size());
   Group everyone(cluster.workers.size());
   std::iota(everyone.begin(), everyone.end(), 0);
-  blueprint.everyone = std::move(everyone);
+  place.everyone = std::move(everyone);
   blueprint.hosts = cluster.hosts;
   for (const WorkerSpec& worker : cluster.workers) {
-    blueprint.host_of_rank.push_back(worker.host);
-    blueprint.starts.push_back(worker.joins == Time{});
+    place.host_of_rank.push_back(worker.host);
+    place.starts.push_back(worker.joins == Time{});
   }
   if (service != strategy::Placement::kOwnRank) return;
-  blueprint.server = blueprint.workers;
-  blueprint.host_of_rank.push_back(static_cast<int>(cluster.hosts.size()));
+  place.server = place.workers;
+  place.host_of_rank.push_back(static_cast<int>(cluster.hosts.size()));
   blueprint.hosts.push_back({"service", cluster.network, cluster.network});
 }
 
@@ -45,12 +46,15 @@ Blueprint make_blueprint(const Simulation& simulation, strategy::Placement servi
   place_ranks(blueprint, simulation.cluster, service);
   const Workload& workload = *simulation.workload;
   blueprint.workload = &workload;
-  blueprint.optimizer = simulation.optimizer;
   blueprint.times = step_times(workload, simulation.step_seconds);
-  if (!workload.ghost()) {
-    blueprint.initial_model.resize(workload.parameters());
+  strategy::Place& place = blueprint.place;
+  place.optimizer = simulation.optimizer;
+  place.elements = workload.parameters();
+  place.ghost = workload.ghost();
+  if (!place.ghost) {
+    place.initial_model.resize(place.elements);
     Random random = Random(simulation.seed).fork(kModel);
-    workload.initialize(blueprint.initial_model, random);
+    workload.initialize(place.initial_model, random);
   }
   return blueprint;
 }

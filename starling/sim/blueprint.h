@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "starling/collective/collective.h"
 #include "starling/sim/simulation.h"
+#include "starling/strategy/place.h"
 
 namespace starling::sim {
 
@@ -13,18 +13,12 @@ namespace starling::sim {
 enum Stream : std::uint64_t { kEvents = 1, kModel, kStrategy, kJitter, kData, kSpread };
 
 struct Blueprint {
-  int workers = 1;
-  collective::SharedGroup everyone{0};  // one list for all ranks
-  Rank server = 0;
+  strategy::Place place;
   std::vector<HostSpec> hosts;  // with that of the service
-  std::vector<int> host_of_rank;
-  std::vector<bool> starts;  // by worker
   const Workload* workload = nullptr;
-  optim::OptimizerSpec optimizer;
-  StepTimes times;                   // at speed 1
-  std::vector<float> initial_model;  // empty if ghost
+  StepTimes times;  // at speed 1
 
-  int ranks() const { return static_cast<int>(host_of_rank.size()); }
+  int ranks() const { return static_cast<int>(place.host_of_rank.size()); }
 };
 
 Blueprint make_blueprint(const Simulation& simulation, strategy::Placement service);

@@ -16,7 +16,8 @@ using strategy::StepPlan;
 
 SimWorker::SimWorker(const Blueprint& blueprint, Conductor& conductor, transport::Transport& net,
                      const Cluster& cluster, const Streams& streams)
-    : SimMember(blueprint, net, streams.strategy),
+    : Placed(blueprint.place, net, streams.strategy),
+      blueprint_(blueprint),
       conductor_(conductor),
       pace_(cluster, net.rank()),
       jitter_(cluster.workers[static_cast<std::size_t>(net.rank())].jitter),

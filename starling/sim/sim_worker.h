@@ -1,7 +1,6 @@
 // A strategy's view of the simulated world.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -30,52 +29,7 @@ class Conductor {
   ~Conductor() = default;
 };
 
-// The part of Member that workers and services share.
-template <class Base>
-class SimMember : public Base {
- public:
-  SimMember(const Blueprint& blueprint, transport::Transport& net, Random random)
-      : blueprint_(blueprint), net_(net), random_(random) {}
-
-  transport::Transport& net() override { return net_; }
-  int workers() const override { return blueprint_.workers; }
-  collective::SharedGroup everyone() const override { return blueprint_.everyone; }
-  Rank server() const override { return blueprint_.server; }
-  int host_of(Rank rank) const override { return blueprint_.host_of_rank.at(static_cast<std::size_t>(rank)); }
-  bool starts(Rank worker) const override { return blueprint_.starts.at(static_cast<std::size_t>(worker)); }
-  Random& random() override { return random_; }
-  record::Journal& journal() override { return journal_; }
-
-  strategy::Buffer allocate(std::size_t count) override {
-    if (blueprint_.workload->ghost()) return {{}, {nullptr, count, DType::kFloat32}};
-    transport::Memory memory = net_.allocate(count * sizeof(float));
-    std::byte* const bytes = memory.bytes.data();
-    return {std::move(memory), {bytes, count, DType::kFloat32}};
-  }
-
-  strategy::Buffer initial_model() override {
-    strategy::Buffer model = allocate(blueprint_.workload->parameters());
-    if (!model.data.ghost()) {
-      std::copy(blueprint_.initial_model.begin(), blueprint_.initial_model.end(),
-                strategy::floats(model.data).begin());
-    }
-    return model;
-  }
-
-  std::unique_ptr<optim::Optimizer> make_optimizer(std::size_t count) override {
-    return optim::make_optimizer(blueprint_.optimizer, blueprint_.workload->ghost() ? 0 : count);
-  }
-
- protected:
-  const Blueprint& blueprint_;
-
- private:
-  transport::Transport& net_;
-  Random random_;
-  record::Journal journal_;
-};
-
-class SimWorker final : public SimMember<strategy::Worker> {
+class SimWorker final : public strategy::Placed<strategy::Worker> {
  public:
   struct Streams {
     Random strategy;
@@ -108,6 +62,7 @@ class SimWorker final : public SimMember<strategy::Worker> {
   runtime::Task<> pass_sections(strategy::StepListener& listener, double factor);
   void add_gradient(std::size_t samples);
 
+  const Blueprint& blueprint_;
   Conductor& conductor_;
   Pace pace_;
   Jitter jitter_;

@@ -26,9 +26,9 @@ Universe::Universe(const Simulation& simulation)
       workers_count_(static_cast<int>(simulation.cluster.workers.size())),
       scheduler_(Random(simulation.seed).fork(kEvents).next()),
       blueprint_(make_blueprint(simulation, strategy_->service())),
-      network_(blueprint_.hosts, blueprint_.host_of_rank),
+      network_(blueprint_.hosts, blueprint_.place.host_of_rank),
       world_(scheduler_, blueprint_.ranks(), network_),
-      states_(blueprint_.host_of_rank.size()),
+      states_(blueprint_.place.host_of_rank.size()),
       scoreboard_(simulation),
       last_step_(simulation.steps),
       link_factors_(simulation.cluster.hosts.size(), 1),
@@ -44,8 +44,8 @@ Universe::Universe(const Simulation& simulation)
     if (simulation.spread > 0) disturb(*workers_.back(), simulation.spread, base.fork(kSpread).fork(stream));
   }
   if (strategy_->service() != strategy::Placement::kNone) {
-    service_ = std::make_unique<SimMember<strategy::Member>>(
-        blueprint_, world_.at(blueprint_.server),
+    service_ = std::make_unique<strategy::Placed<strategy::Member>>(
+        blueprint_.place, world_.at(blueprint_.place.server),
         base.fork(kStrategy).fork(static_cast<std::uint64_t>(workers_count_)));
   }
   for (std::size_t rank = 0; rank < states_.size(); ++rank) scopes_.emplace_back(scheduler_);
@@ -53,11 +53,11 @@ Universe::Universe(const Simulation& simulation)
 
 void Universe::start() {
   if (service_) {
-    scopes_[static_cast<std::size_t>(blueprint_.server)].spawn(serve(), "service");
+    scopes_[static_cast<std::size_t>(blueprint_.place.server)].spawn(serve(), "service");
   }
   for (auto& worker : workers_) {
     const auto rank = static_cast<std::size_t>(worker->rank());
-    states_[rank].present = blueprint_.starts[rank];
+    states_[rank].present = blueprint_.place.starts[rank];
     if (simulation_.cluster.workers[rank].joins >= simulation_.until) continue;
     ++running_;
     absent_ += states_[rank].present ? 0 : 1;
@@ -199,7 +199,7 @@ record::RankRecord Universe::record_of(Rank rank) {
   const auto index = static_cast<std::size_t>(rank);
   record::RankRecord record;
   record.rank = rank;
-  record.host = blueprint_.host_of_rank[index];
+  record.host = blueprint_.place.host_of_rank[index];
   record.trains = rank < workers_count_;
   record.bytes_sent = world_.at(rank).traffic().bytes;
   record.messages_sent = world_.at(rank).traffic().messages;
@@ -210,7 +210,7 @@ record::RankRecord Universe::record_of(Rank rank) {
         std::min(simulation_.cluster.workers[index].joins, record.end);  // who never came has no time
     record.journal = std::move(workers_[index]->journal());
   }
-  if (service_ && rank == blueprint_.server) add_service(record);
+  if (service_ && rank == blueprint_.place.server) add_service(record);
   return record;
 }
 

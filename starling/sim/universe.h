@@ -61,7 +61,7 @@ class Universe final : public Conductor {
   HostNetwork network_;
   transport::InprocWorld world_;
   std::vector<std::unique_ptr<SimWorker>> workers_;
-  std::unique_ptr<SimMember<strategy::Member>> service_;
+  std::unique_ptr<strategy::Placed<strategy::Member>> service_;
   std::vector<std::span<const float>> models_;
   std::vector<State> states_;
   Scoreboard scoreboard_;

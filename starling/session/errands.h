@@ -1,0 +1,47 @@
+// What the engine's thread wants of the user's thread: gradients, updates, and to be told that it is over.
+// The user's thread looks here between two batches.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include "starling/core/partition.h"
+
+namespace starling::session {
+
+struct Errand {
+  enum class Kind { kBatch, kUpdate, kEnd };
+  Kind kind = Kind::kBatch;
+  Slice part;              // kUpdate: of the model
+  std::uint64_t step = 0;  // kUpdate: the parts of one step have the same number
+};
+
+// One errand at a time: the engine asks for the next only after it was told that the last one is done.
+class Errands {
+ public:
+  void ask(Errand errand) {
+    {
+      const std::lock_guard lock(mutex_);
+      wanted_ = errand;
+    }
+    asked_.notify_one();
+  }
+
+  // Blocks until there is one.
+  Errand take() {
+    std::unique_lock lock(mutex_);
+    asked_.wait(lock, [this] { return wanted_.has_value(); });
+    const Errand errand = *wanted_;
+    wanted_.reset();
+    return errand;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable asked_;
+  std::optional<Errand> wanted_;
+};
+
+}  // namespace starling::session

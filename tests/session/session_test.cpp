@@ -1,0 +1,262 @@
+// Strategies on real processes: the same code and, where sums have the same order, the same bits as
+// simulated.
+#include "starling/session/session.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <cmath>
+
+#include "starling/core/error.h"
+#include "starling/session/forked_ranks.h"
+#include "starling/sim/blueprint.h"
+#include "tests/support/check.h"
+#include "tests/support/simulations.h"
+
+namespace starling::session {
+namespace {
+
+using strategy::OptionTexts;
+using testing::simulation_of;
+
+// Memory that the forked ranks write their results to.
+class Board {
+ public:
+  explicit Board(std::size_t count) : count_(count) {
+    void* const memory =
+        mmap(nullptr, count * sizeof(float), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw Error("mmap failed");
+    values_ = static_cast<float*>(memory);
+  }
+  ~Board() { munmap(values_, count_ * sizeof(float)); }
+  Board(const Board&) = delete;
+  Board& operator=(const Board&) = delete;
+  std::span<float> part(std::size_t index, std::size_t size) { return {values_ + index * size, size}; }
+
+ private:
+  std::size_t count_;
+  float* values_ = nullptr;
+};
+
+// A simulation done for real.
+struct Job {
+  sim::Simulation simulation;
+  std::unique_ptr<strategy::Strategy> strategy;
+  int workers = 0;
+
+  explicit Job(sim::Simulation what) : simulation(std::move(what)) {
+    strategy = sim::make_strategy(simulation);
+    workers = static_cast<int>(simulation.cluster.workers.size());
+  }
+  int ranks() const { return workers + (strategy->service() == strategy::Placement::kOwnRank ? 1 : 0); }
+  std::size_t elements() const { return simulation.workload->parameters(); }
+
+  Session::Setting setting() const {
+    Session::Setting setting;
+    setting.workers = workers;
+    setting.optimizer = simulation.optimizer;
+    setting.worker.sections = simulation.workload->sections();
+    setting.worker.steps = simulation.steps;
+    return setting;
+  }
+  std::vector<float> initial_model() const {
+    std::vector<float> model(elements());
+    Random random = Random(simulation.seed).fork(sim::kModel);
+    simulation.workload->initialize(model, random);
+    return model;
+  }
+  Random data(Rank rank) const {
+    return Random(simulation.seed).fork(sim::kData).fork(static_cast<std::uint64_t>(rank));
+  }
+};
+
+// One rank's life; `step` is told the number of each batch.
+void live(
+    const Job& job, transport::Transport& net, Board& board,
+    const std::function<void(std::uint64_t)>& step = [](std::uint64_t) {}) {
+  if (net.rank() >= job.workers) return serve(net, *job.strategy, job.setting());
+  // Only rank 0's model counts.
+  const std::vector<float> model =
+      net.rank() == 0 ? job.initial_model() : std::vector<float>(job.elements(), 7.0F);
+  Session session(static_cast<runtime::LoopScheduler&>(net.scheduler()), net, *job.strategy, job.setting(),
+                  model);
+  Random random = job.data(net.rank());
+  const sim::Workload& workload = *job.simulation.workload;
+  for (std::uint64_t batch = 1; session.next(); ++batch) {
+    step(batch);
+    const double loss =
+        workload.gradient(net.rank(), session.parameters(), session.gradients(), workload.batch(), random);
+    session.computed({workload.batch(), loss});
+  }
+  const std::span<float> result = session.parameters();
+  std::copy(result.begin(), result.end(),
+            board.part(static_cast<std::size_t>(net.rank()), result.size()).begin());
+}
+
+void expect_as_simulated(const std::string& strategy, const OptionTexts& options, int workers,
+                         float tolerance) {
+  sim::Simulation simulation = simulation_of(strategy, options, workers);
+  simulation.optimizer.momentum = 0.9;
+  const auto simulated = testing::run_to_end(simulation).models;
+  const Job job(simulation);
+  Board board(static_cast<std::size_t>(workers) * job.elements());
+  ForkedRanks ranks(job.ranks(), [&](transport::Transport& net) { live(job, net, board); });
+  for (const Outcome& outcome : ranks.wait()) EXPECT_TRUE(outcome.good()) << outcome.error << outcome.signal;
+  for (std::size_t rank = 0; rank < simulated.size(); ++rank) {
+    const std::span<const float> real = board.part(rank, job.elements());
+    for (std::size_t i = 0; i < real.size(); ++i) {
+      EXPECT_NEAR(real[i], simulated[rank][i], tolerance * (1 + std::abs(simulated[rank][i])))
+          << strategy << ", rank " << rank << ", element " << i;
+    }
+  }
+}
+
+TEST(Session, TwoWorkersHaveTheBitsOfTheSimulation) {
+  expect_as_simulated("allreduce", {}, 2, 0);
+  expect_as_simulated("local-sgd", {{"period", "3"}}, 2, 0);
+  expect_as_simulated("ps", {}, 2, 0);
+  expect_as_simulated("ps", {{"server", "beside"}}, 2, 0);
+  expect_as_simulated("dpsgd", {}, 2, 0);
+}
+
+// Sums over more workers may be taken in another order.
+TEST(Session, MoreWorkersComeCloseToTheSimulation) {
+  expect_as_simulated("allreduce", {}, 5, 1e-5F);
+  expect_as_simulated("local-sgd", {{"period", "4"}, {"adapt", "adacomm"}, {"check", "1"}}, 4, 1e-5F);
+  expect_as_simulated("ps", {}, 4, 1e-5F);
+  expect_as_simulated("dpsgd", {{"graph", "complete"}}, 4, 1e-5F);
+}
+
+// What is not deterministic on real time still has to end, with all steps done and the loss down.
+TEST(Session, AsynchronousOnesTrain) {
+  for (const OptionTexts& options : {OptionTexts{{"mode", "asp"}},
+                                     {{"mode", "ssp"}, {"staleness", "2"}},
+                                     {{"mode", "ssp"}, {"server", "beside"}},
+                                     {{"mode", "bsp"}, {"backup", "1"}}}) {
+    sim::Simulation simulation = simulation_of("ps", options, 4);
+    simulation.steps = 60;
+    const Job job(simulation);
+    Board board(4 * job.elements());
+    ForkedRanks ranks(job.ranks(), [&](transport::Transport& net) { live(job, net, board); });
+    for (const Outcome& outcome : ranks.wait())
+      EXPECT_TRUE(outcome.good()) << outcome.error << outcome.signal;
+    const double before = simulation.workload->evaluate(job.initial_model()).loss;
+    EXPECT_LT(simulation.workload->evaluate(board.part(0, job.elements())).loss, before / 5);
+  }
+}
+
+// Worker 1 is killed in its fifth step; the others have two hundred to do.
+std::vector<Outcome> kill_one(const std::string& strategy, const OptionTexts& options, int workers) {
+  sim::Simulation simulation = simulation_of(strategy, options, workers);
+  simulation.steps = 200;
+  const Job job(simulation);
+  Board board(static_cast<std::size_t>(workers) * job.elements());
+  ForkedRanks ranks(job.ranks(), [&](transport::Transport& net) {
+    live(job, net, board, [&](std::uint64_t batch) {
+      if (net.rank() == 1 && batch == 5) raise(SIGKILL);
+    });
+  });
+  return ranks.wait();
+}
+
+TEST(Session, OthersGoOnAfterADeathWhereTheStrategyPromisesIt) {
+  for (const auto& [strategy, options] : {std::pair<std::string, OptionTexts>{"ps", {{"mode", "asp"}}},
+                                          {"ps", {{"mode", "bsp"}}},
+                                          {"ps", {{"mode", "ssp"}, {"server", "beside"}}},
+                                          {"dpsgd", {}}}) {
+    const std::vector<Outcome> outcomes = kill_one(strategy, options, 4);
+    for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+      if (rank == 1) {
+        EXPECT_EQ(outcomes[rank].signal, SIGKILL);
+      } else {
+        EXPECT_TRUE(outcomes[rank].good()) << strategy << ", rank " << rank << ": " << outcomes[rank].error;
+      }
+    }
+  }
+}
+
+TEST(Session, OthersEndNamingTheDeadWhereTheStrategyCannotGoOn) {
+  for (const std::string strategy : {"allreduce", "local-sgd"}) {
+    const std::vector<Outcome> outcomes = kill_one(strategy, {}, 3);
+    for (const std::size_t rank : {0, 2}) {
+      EXPECT_NE(outcomes[rank].error.find("lost"), std::string::npos)
+          << strategy << ": " << outcomes[rank].error;
+    }
+  }
+}
+
+TEST(Session, AProgramThatLeavesEarlyIsLostToTheOthers) {
+  const Job job(simulation_of("allreduce", {}, 2));
+  Board board(2 * job.elements());
+  ForkedRanks ranks(2, [&](transport::Transport& net) {
+    live(job, net, board, [&](std::uint64_t batch) {
+      if (net.rank() == 1 && batch == 3) throw Error("the user's own error");
+    });
+  });
+  const std::vector<Outcome> outcomes = ranks.wait();
+  EXPECT_NE(outcomes[0].error.find("rank 1 lost"), std::string::npos) << outcomes[0].error;
+  EXPECT_EQ(outcomes[1].error, "the user's own error");
+}
+
+// On one rank, in this process.
+template <class Body>
+void with_session(const strategy::Strategy& strategy, Session::Setting setting, Session::Update update,
+                  const Body& body) {
+  ForkedRanks ranks(1, [&](transport::Transport& net) {
+    setting.worker.sections = {{"x", 0, 3}};
+    const std::vector<float> model{1, 2, 3};
+    Session session(static_cast<runtime::LoopScheduler&>(net.scheduler()), net, strategy, setting, model,
+                    update);
+    body(session);
+  });
+  for (const Outcome& outcome : ranks.wait()) EXPECT_TRUE(outcome.good()) << outcome.error;
+}
+
+TEST(Session, TheUsersOwnUpdateRunsOnTheUsersThread) {
+  const auto& row = strategy::find_strategy("allreduce");
+  const auto allreduce = row.make(strategy::Options::parse(row.options, row.name, {}), 1);
+  const auto user = std::this_thread::get_id();  // the child's main thread has the parent's id
+  int updates = 0;
+  with_session(
+      *allreduce, {},
+      [&](Slice part) {
+        testing::check(std::this_thread::get_id() == user, "the thread of the user");
+        testing::check_equal(part.size(), 3U, "the part");
+        ++updates;
+      },
+      [&](Session& session) {
+        for (int step = 0; step < 4; ++step) {
+          testing::check(session.next(), "a batch is wanted");
+          session.computed({1, 0.5});
+        }
+        session.finish();
+        testing::check_equal(updates, 4, "updates");
+        testing::check(!session.next(), "it is over");
+        testing::check_equal(session.journal().steps, 4U, "steps");
+      });
+}
+
+TEST(Session, WhatAStrategyThrowsReachesTheUser) {
+  class Broken final : public strategy::Strategy {
+   public:
+    runtime::Task<> run(strategy::Worker& self) const override {
+      co_await self.compute();
+      throw InvalidArgument("a broken strategy");
+    }
+  };
+  const Broken broken;
+  with_session(broken, {}, {}, [](Session& session) {
+    testing::check(session.next(), "a batch is wanted");
+    session.computed({1, 0.5});
+    try {
+      session.next();
+    } catch (const InvalidArgument& error) {
+      return testing::check_equal(std::string(error.what()), "a broken strategy", "the error");
+    }
+    testing::check(false, "it should have thrown");
+  });
+}
+
+}  // namespace
+}  // namespace starling::session

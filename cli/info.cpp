@@ -15,6 +15,7 @@
 #include "starling/collective/select.h"
 #include "starling/core/combine.h"
 #include "starling/core/version.h"
+#include "starling/strategy/registry.h"
 
 namespace starling::cli {
 namespace {
@@ -113,6 +114,7 @@ Json collect() {
   json["features"] = features_used();
   json["transports"] = to_json(transports());
   json["frameworks"] = to_json({{"libtorch", kLater}});
+  for (const strategy::Row& row : strategy::registry()) json["strategies"][row.name] = row.summary;
   json["peers"] = to_json(found_peers());
   json["allreduce"] = all_reduce_tables();
   return json;
@@ -137,6 +139,10 @@ void print(const Json& json) {
   print_parts(json["transports"]);
   fmt::print("\nframeworks\n");
   print_parts(json["frameworks"]);
+  fmt::print("\nstrategies\n");
+  for (const auto& [name, summary] : json["strategies"].items()) {
+    fmt::print("  {:<12}{}\n", name, summary.get<std::string>());
+  }
   fmt::print("\npeers of the benchmark\n");
   print_parts(json["peers"]);
   fmt::print("\nall-reduce by bytes\n");

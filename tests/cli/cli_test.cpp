@@ -134,6 +134,7 @@ TEST(Info, TellsTheSameAsJson) {
   EXPECT_EQ(json["peers"]["gloo"]["available"], false);
   EXPECT_FALSE(json["peers"]["gloo"]["detail"].get<std::string>().empty());
   EXPECT_TRUE(json["allreduce"].contains("network"));
+  EXPECT_TRUE(json["strategies"].contains("local-sgd"));
 }
 
 TEST(Info, ShowsTheTableOfTheEnvironment) {

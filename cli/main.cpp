@@ -8,6 +8,7 @@
 
 #include "cli/bench.h"
 #include "cli/info.h"
+#include "cli/launch.h"
 #include "cli/simulate.h"
 #include "cli/strategies.h"
 #include "starling/core/error.h"
@@ -48,11 +49,14 @@ int flush_output() {
   return complain(concat("cannot write to standard output: ", std::strerror(errno)), kFailed);
 }
 
-// "--steps=" has an empty value; CLI11 would take the next word for it.
+// "--steps=" has an empty value; CLI11 would take the next word for it. The program that `launch` starts,
+// after
+// "--", is not for CLI11.
 std::vector<std::string> words_of(int argc, const char* const* argv) {
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
+    if (word == "--" && words.front() == "launch") break;
     const bool empty_value = word.starts_with("--") && word.find('=') == word.size() - 1;
     words.emplace_back(word.substr(0, word.size() - (empty_value ? 1 : 0)));
     if (empty_value) words.emplace_back();
@@ -60,12 +64,16 @@ std::vector<std::string> words_of(int argc, const char* const* argv) {
   return words;
 }
 
-int run(CLI::App& app, std::vector<std::string> words) {
+// `exit_code` is what the command left there.
+int run(CLI::App& app, std::vector<std::string> words, const int& exit_code) {
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
     app.parse(std::move(words));
     const CLI::App& command = named_command(app);
-    if (command.get_subcommands([](const CLI::App*) { return true; }).empty()) return flush_output();
+    if (command.get_subcommands([](const CLI::App*) { return true; }).empty()) {
+      const int flushed = flush_output();
+      return flushed != 0 ? flushed : exit_code;
+    }
     std::fputs(app.help().c_str(), stderr);  // it is only a group: nothing was asked for
     return kBadInput;
   } catch (const CLI::CallForHelp&) {
@@ -94,7 +102,10 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("starling ") + starling::version());
   starling::cli::add_info(app);
   starling::cli::add_bench(app);
-  starling::cli::add_simulate(app, {argv + std::min(argc, 2), argv + argc});
+  const std::vector<std::string> words(argv + std::min(argc, 2), argv + argc);
+  int exit_code = 0;
+  starling::cli::add_simulate(app, words);
   starling::cli::add_strategies(app);
-  return starling::cli::run(app, starling::cli::words_of(argc, argv));
+  starling::cli::add_launch(app, words, exit_code);
+  return starling::cli::run(app, starling::cli::words_of(argc, argv), exit_code);
 }

@@ -13,6 +13,7 @@
 #include "starling/runtime/virtual_scheduler.h"  // IWYU pragma: export
 #include "starling/runtime/when.h"               // IWYU pragma: export
 #include "starling/session/forked_ranks.h"       // IWYU pragma: export
+#include "starling/session/membership.h"         // IWYU pragma: export
 #include "starling/session/session.h"            // IWYU pragma: export
 #include "starling/sim/simulation.h"             // IWYU pragma: export
 #include "starling/strategy/exchange.h"          // IWYU pragma: export

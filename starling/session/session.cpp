@@ -29,12 +29,14 @@ strategy::Place make_place(const Session::Setting& setting, Placement service, i
   strategy::Place place;
   place.workers = setting.workers;
   place.everyone = ranks_up_to(setting.workers);
-  place.server = service == Placement::kOwnRank ? setting.workers : 0;
-  if (ranks != setting.workers + (service == Placement::kOwnRank ? 1 : 0)) {
-    throw InvalidArgument(concat("a run of ", setting.workers, " workers",
-                                 service == Placement::kOwnRank ? " and a service" : "", " has ", ranks,
-                                 " ranks"));
+  const bool own_rank = service != Placement::kNone && ranks == setting.workers + 1;
+  if (!own_rank && ranks != setting.workers) {
+    throw InvalidArgument(
+        concat("a run of ", setting.workers, " workers",
+               service != Placement::kNone ? ", with or without a rank for the service," : "", " has ", ranks,
+               " ranks"));
   }
+  place.server = own_rank ? setting.workers : 0;
   place.host_of_rank = setting.host_of_rank;
   place.host_of_rank.resize(static_cast<std::size_t>(ranks));
   place.starts.assign(static_cast<std::size_t>(setting.workers), true);
@@ -62,6 +64,11 @@ Task<> serve_for_ever(const strategy::Strategy& strategy, strategy::Member& memb
 
 Random stream_of(std::uint64_t seed, Rank rank) {
   return Random(seed).fork(static_cast<std::uint64_t>(rank) + 1);
+}
+
+Session::Setting in_run(const Membership& membership, Session::Setting setting) {
+  setting.workers = membership.standing().workers;
+  return setting;
 }
 
 Task<> serve_rank(transport::Transport& net, const strategy::Strategy& strategy, strategy::Place& place,
@@ -95,6 +102,10 @@ Session::Session(runtime::LoopScheduler& loop, transport::Transport& net, const 
   if (!update_) optimizer_ = optim::make_optimizer(setting_.optimizer, place_.elements);
   engine_ = std::thread([this] { run_engine(); });
 }
+
+Session::Session(Membership& membership, Setting setting, std::span<const float> initial_model, Update update)
+    : Session(membership.loop(), membership.net(), membership.strategy(),
+              in_run(membership, std::move(setting)), initial_model, std::move(update)) {}
 
 Session::~Session() {
   if (!over_) loop_.post([this] { abandoned_.set(); });
@@ -160,7 +171,7 @@ Task<> Session::live() {
   const auto wait_for_user = [](Session& self) -> Task<> { co_await self.abandoned_; };
   runtime::Scope scope(co_await runtime::this_context());
   scope.race();
-  if (strategy_.service() == Placement::kBesideWorker0 && net_.rank() == 0) {
+  if (strategy_.service() != Placement::kNone && net_.rank() == place_.server) {
     scope.spawn(serve_for_ever(strategy_, service), "service");
   }
   scope.spawn(work(), "strategy");
@@ -177,6 +188,10 @@ Task<> Session::work() {
 void serve(transport::Transport& net, const strategy::Strategy& strategy, const Session::Setting& setting) {
   strategy::Place place = make_place(setting, strategy.service(), net.size());
   runtime::run(net.scheduler(), serve_rank(net, strategy, place, setting.seed), concat("rank ", net.rank()));
+}
+
+void serve(Membership& membership, Session::Setting setting) {
+  serve(membership.net(), membership.strategy(), in_run(membership, std::move(setting)));
 }
 
 }  // namespace starling::session

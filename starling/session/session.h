@@ -20,6 +20,7 @@
 
 #include "starling/runtime/event.h"
 #include "starling/runtime/loop_scheduler.h"
+#include "starling/session/membership.h"
 #include "starling/session/real_worker.h"
 #include "starling/strategy/strategy.h"
 
@@ -43,6 +44,8 @@ class Session {
   // `initial_model` becomes everybody's; the others' are not looked at.
   Session(runtime::LoopScheduler& loop, transport::Transport& net, const strategy::Strategy& strategy,
           Setting setting, std::span<const float> initial_model, Update update = {});
+  // The same in the run that this process was started in.
+  Session(Membership& membership, Setting setting, std::span<const float> initial_model, Update update = {});
   // Ends what still runs: to the others this rank is done if the run is over, else it is lost.
   ~Session();
 
@@ -85,5 +88,6 @@ class Session {
 
 // A rank that only serves: returns when all workers are done.
 void serve(transport::Transport& net, const strategy::Strategy& strategy, const Session::Setting& setting);
+void serve(Membership& membership, Session::Setting setting);
 
 }  // namespace starling::session

@@ -1,0 +1,71 @@
+#include "cli/launch.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "cli/strategy_flags.h"
+#include "starling/core/error.h"
+#include "starling/session/launcher.h"
+
+namespace starling::cli {
+namespace {
+
+constexpr int kMostWorkers = 255;  // and a rank for the service
+
+struct LaunchText {
+  std::string workers = "1";
+  std::string strategy = "allreduce";
+};
+
+// What comes after the first "--".
+std::vector<std::string> program_in(const std::vector<std::string>& words) {
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  if (dashes == words.end() || dashes + 1 == words.end()) {
+    throw InvalidArgument("launch: no program; allowed: starling launch -n 4 -- PROGRAM ARGUMENTS");
+  }
+  return {dashes + 1, words.end()};
+}
+
+bool can_run(const std::filesystem::path& path) {
+  return std::filesystem::is_regular_file(path) && access(path.c_str(), X_OK) == 0;
+}
+
+// As execvp would find it: before anything is started.
+void check_program(const std::string& name) {
+  bool found = name.find('/') != std::string::npos && can_run(name);
+  const char* const path = std::getenv("PATH");
+  if (name.find('/') == std::string::npos && path != nullptr) {
+    for (const std::string& folder : split(path, ':')) {
+      found = found || can_run(std::filesystem::path(folder) / name);
+    }
+  }
+  if (!found) throw InvalidArgument(concat("launch: '", name, "' is not a program that can be run"));
+}
+
+}  // namespace
+
+void add_launch(CLI::App& app, std::vector<std::string> words, int& exit_code) {
+  CLI::App* const command = app.add_subcommand("launch", "Start the processes of a run on this host");
+  command->allow_extras();
+  const auto text = std::make_shared<LaunchText>();
+  command->add_option("-n,--workers", text->workers, "how many (1)");
+  command->add_option("--strategy", text->strategy,
+                      "as in `starling strategies` (allreduce); its options are flags, too");
+  command->footer("starling launch -n 4 --strategy ps --mode asp -- ./my_program its arguments");
+  command->callback([command, text, words = std::move(words), &exit_code] {
+    session::LaunchPlan plan;
+    plan.command = program_in(words);
+    check_program(plan.command.front());
+    plan.workers = static_cast<int>(parse_integer(text->workers, "--workers", 1, kMostWorkers));
+    plan.strategy = text->strategy;
+    plan.options = read_strategy_flags(strategy::find_strategy(plan.strategy), command->remaining(),
+                                       {"--workers", "--strategy"});
+    exit_code = session::launch(plan);
+  });
+}
+
+}  // namespace starling::cli

@@ -1,0 +1,32 @@
+// A program that joins the run it was started in: `starling launch -n 4 --strategy dpsgd -- ./05_launched`.
+// Started alone it is a run of one. The strategy and its options are the launcher's business.
+#include <cstdio>
+#include <vector>
+
+#include "starling/starling.h"
+
+using namespace starling;
+
+int main() {
+  session::Membership run;
+  session::Session::Setting setting;
+  setting.optimizer.learning_rate = 0.1;
+  setting.worker.sections = {{"x", 0, 4}};
+  setting.worker.steps = 100;
+  if (!run.standing().trains()) {  // this process is for the strategy's service
+    session::serve(run, setting);
+    return 0;
+  }
+  session::Session session(run, setting, std::vector<float>(4, 5.0F));
+  while (session.next()) {
+    double loss = 0;  // |x - rank|^2 / 2: all together want the mean of the ranks
+    for (std::size_t i = 0; i < 4; ++i) {
+      const float error = session.parameters()[i] - static_cast<float>(run.standing().rank);
+      session.gradients()[i] = error;
+      loss += static_cast<double>(error * error) / 2;
+    }
+    session.computed({.samples = 1, .loss = loss});
+  }
+  std::printf("worker %d of %d with %s: x = %.2f\n", run.standing().rank, run.standing().workers,
+              run.standing().strategy.c_str(), static_cast<double>(session.parameters()[0]));
+}

@@ -1,0 +1,25 @@
+// Starts the processes of a run on this host, passes their output on with the rank before each line, and ends
+// them all when one fails.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "starling/session/standing.h"
+
+namespace starling::session {
+
+struct LaunchPlan {
+  int workers = 1;
+  std::string strategy = "allreduce";
+  strategy::OptionTexts options;
+  std::vector<std::string> command;  // looked up in PATH
+};
+
+// Returns when all have ended. The exit code: 0 if all ended well, or if those that died were workers without
+// which the strategy goes on and the rest ended well; else that of the first that failed. SIGINT, SIGTERM and
+// SIGHUP are passed on; who has not ended 5 seconds after such a signal, or after the first failure, is
+// killed. What happened is told on stderr, a line each.
+int launch(const LaunchPlan& plan);
+
+}  // namespace starling::session

@@ -1,0 +1,32 @@
+// Where a process stands in a run: its launcher tells it through variables of the environment.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "starling/core/types.h"
+#include "starling/strategy/options.h"
+
+namespace starling::session {
+
+struct Standing {
+  Rank rank = 0;
+  int workers = 1;    // ranks 0 to workers-1 train
+  int ranks = 1;      // with the one that only serves, if there is one
+  std::string arena;  // the socket that hands out the shared memory; empty: alone
+  std::string strategy = "allreduce";
+  strategy::OptionTexts options;
+
+  bool trains() const { return rank < workers; }
+};
+
+// What STARLING_RANK, STARLING_WORKERS, STARLING_RANKS and STARLING_ARENA say, which are set together or not
+// at all, and STARLING_STRATEGY and STARLING_OPTIONS ("mode=ssp,staleness=3"). Without them a run of one.
+// Throws InvalidArgument naming the variable.
+Standing read_standing();
+
+// The variables that make another process read this.
+std::vector<std::pair<std::string, std::string>> variables_of(const Standing& standing);
+
+}  // namespace starling::session

@@ -1,0 +1,94 @@
+// `starling launch` as its users see it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "starling/core/text.h"
+#include "tests/cli/program.h"
+
+namespace starling::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Ran launch(Words flags, const std::string& script) {
+  Words words{"launch"};
+  words.insert(words.end(), flags.begin(), flags.end());
+  words.insert(words.end(), {"--", "sh", "-c", script});
+  return run_program(words);
+}
+
+Words sorted_lines(const std::string& text) {
+  Words lines = split(text, '\n');
+  if (!lines.empty() && lines.back().empty()) lines.pop_back();
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+TEST(Launch, PrefixesLinesWithTheRankAndKeepsTheStreamsApart) {
+  const Ran ran = launch({"-n", "2"}, "echo out $STARLING_RANK; echo err >&2; printf rest");
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(sorted_lines(ran.out), (Words{"[0] out 0", "[0] rest", "[1] out 1", "[1] rest"}));
+  EXPECT_EQ(sorted_lines(ran.err), (Words{"[0] err", "[1] err"}));
+}
+
+TEST(Launch, GivesAServiceItsOwnRank) {
+  const Ran ran = launch(
+      {"-n", "2", "--strategy", "ps", "--mode", "asp"},
+      "echo $STARLING_RANK of $STARLING_WORKERS in $STARLING_RANKS, $STARLING_STRATEGY $STARLING_OPTIONS");
+  EXPECT_EQ(sorted_lines(ran.out), (Words{"[0] 0 of 2 in 3, ps mode=asp", "[1] 1 of 2 in 3, ps mode=asp",
+                                          "[2] 2 of 2 in 3, ps mode=asp"}));
+}
+
+TEST(Launch, ReturnsTheExitCodeOfTheFirstThatFails) {
+  const Ran ran = launch({"-n", "2"}, "if [ $STARLING_RANK = 1 ]; then exit 7; fi");
+  EXPECT_EQ(ran.exit_code, 7);
+  EXPECT_EQ(ran.err, "starling: rank 1 ended with exit code 7\n");
+}
+
+TEST(Launch, NamesTheSignal) {
+  const Ran ran = launch({"-n", "2"}, "if [ $STARLING_RANK = 0 ]; then kill -9 $$; fi");
+  EXPECT_EQ(ran.exit_code, 137);
+  EXPECT_EQ(ran.err, "starling: rank 0 ended with signal 9 (Killed)\n");
+}
+
+TEST(Launch, GoesOnWithoutAWorkerWhereTheStrategyDoes) {
+  const Ran ran =
+      launch({"-n", "3", "--strategy", "dpsgd"}, "if [ $STARLING_RANK = 2 ]; then exit 1; fi; echo done");
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.err, "starling: rank 2 ended with exit code 1; the others go on\n");
+  EXPECT_EQ(sorted_lines(ran.out), (Words{"[0] done", "[1] done"}));
+}
+
+TEST(Launch, LeavesNoChildrenBehind) {
+  const Ran ran = launch({"-n", "1"}, "sleep 1000 & echo $!");
+  EXPECT_EQ(ran.exit_code, 0);
+  const std::string pid = ran.out.substr(4, ran.out.size() - 5);
+  // Killed at once; whoever inherits it may still have to collect its end.
+  const Ran look =
+      launch({"-n", "1"}, "grep State /proc/" + pid + "/status 2>/dev/null | grep -v zombie; true");
+  EXPECT_EQ(look.out, "");
+}
+
+TEST(Launch, RefusesBadInput) {
+  for (const auto& [words, part] : std::vector<std::pair<Words, std::string>>{
+           {{"launch"}, "no program"},
+           {{"launch", "-n", "2", "--"}, "no program"},
+           {{"launch", "-n", "0", "--", "true"}, "'0' is not a whole number from 1 to 255"},
+           {{"launch", "-n", "x", "--", "true"}, "'x' is not"},
+           {{"launch", "--strategy", "rings", "--", "true"}, "unknown strategy 'rings'"},
+           {{"launch", "--mode", "asp", "--", "true"}, "--mode is an option of strategy ps"},
+           {{"launch", "program"}, "no program"},
+           {{"launch", "--", "/nonexistent/program"}, "'/nonexistent/program' is not a program"},
+           {{"launch", "--", "no-such-program"}, "'no-such-program' is not a program"},
+           {{"launch", "--", "/tmp"}, "'/tmp' is not a program"}}) {
+    const Ran ran = run_program(words);
+    EXPECT_EQ(ran.exit_code, 2) << ran.err;
+    EXPECT_NE(ran.err.find(part), std::string::npos) << ran.err;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+  }
+}
+
+}  // namespace
+}  // namespace starling::cli

@@ -1,0 +1,89 @@
+#include "starling/session/standing.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "starling/core/error.h"
+
+namespace starling::session {
+namespace {
+
+// Variables that are set while this lives, and unset before and after.
+class Variables {
+ public:
+  explicit Variables(const std::vector<std::pair<std::string, std::string>>& values) {
+    clear();
+    for (const auto& [name, value] : values) setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~Variables() { clear(); }
+  Variables(const Variables&) = delete;
+  Variables& operator=(const Variables&) = delete;
+
+ private:
+  static void clear() {
+    for (const char* name : {"STARLING_RANK", "STARLING_WORKERS", "STARLING_RANKS", "STARLING_ARENA",
+                             "STARLING_STRATEGY", "STARLING_OPTIONS"}) {
+      unsetenv(name);
+    }
+  }
+};
+
+std::string refusal_of(const std::vector<std::pair<std::string, std::string>>& values) {
+  const Variables variables(values);
+  try {
+    read_standing();
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Standing, AloneItIsARunOfOne) {
+  const Variables none({});
+  const Standing standing = read_standing();
+  EXPECT_EQ(standing.rank, 0);
+  EXPECT_EQ(standing.workers, 1);
+  EXPECT_TRUE(standing.trains());
+  EXPECT_EQ(standing.arena, "");
+  EXPECT_EQ(standing.strategy, "allreduce");
+}
+
+TEST(Standing, ReadsWhatWasWritten) {
+  const Standing written{.rank = 3,
+                         .workers = 3,
+                         .ranks = 4,
+                         .arena = "name",
+                         .strategy = "ps",
+                         .options = {{"mode", "ssp"}, {"staleness", "5"}}};
+  const Variables variables(variables_of(written));
+  const Standing read = read_standing();
+  EXPECT_EQ(read.rank, 3);
+  EXPECT_FALSE(read.trains());
+  EXPECT_EQ(read.ranks, 4);
+  EXPECT_EQ(read.arena, "name");
+  EXPECT_EQ(read.strategy, "ps");
+  EXPECT_EQ(read.options, written.options);
+}
+
+TEST(Standing, HalfSetOrContradictoryVariablesAreRefused) {
+  EXPECT_EQ(
+      refusal_of({{"STARLING_RANK", "0"}}),
+      "STARLING_RANK is set and STARLING_ARENA is not; a launcher sets STARLING_RANK, STARLING_WORKERS, "
+      "STARLING_RANKS and STARLING_ARENA");
+  const auto with_rank = [](const char* rank) {
+    return refusal_of({{"STARLING_RANK", rank},
+                       {"STARLING_WORKERS", "2"},
+                       {"STARLING_RANKS", "2"},
+                       {"STARLING_ARENA", "a"}});
+  };
+  EXPECT_EQ(with_rank("2"), "STARLING_RANK: '2' is not a whole number from 0 to 1");
+  EXPECT_EQ(with_rank(""), "STARLING_RANK: '' is not a whole number from 0 to 1");
+  EXPECT_NE(refusal_of({{"STARLING_STRATEGY", "rings"}}).find("unknown strategy 'rings'"), std::string::npos);
+  EXPECT_EQ(refusal_of({{"STARLING_OPTIONS", "period"}}),
+            "STARLING_OPTIONS: 'period'; allowed: NAME=VALUE,NAME=VALUE,...");
+  EXPECT_NE(refusal_of({{"STARLING_OPTIONS", "mode=asp"}}).find("has no option 'mode'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace starling::session

@@ -1,12 +1,9 @@
 #include "cli/launch.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 
+#include "cli/programs.h"
 #include "cli/strategy_flags.h"
 #include "starling/core/error.h"
 #include "starling/session/launcher.h"
@@ -30,20 +27,10 @@ std::vector<std::string> program_in(const std::vector<std::string>& words) {
   return {dashes + 1, words.end()};
 }
 
-bool can_run(const std::filesystem::path& path) {
-  return std::filesystem::is_regular_file(path) && access(path.c_str(), X_OK) == 0;
-}
-
-// As execvp would find it: before anything is started.
+// Before anything is started.
 void check_program(const std::string& name) {
-  bool found = name.find('/') != std::string::npos && can_run(name);
-  const char* const path = std::getenv("PATH");
-  if (name.find('/') == std::string::npos && path != nullptr) {
-    for (const std::string& folder : split(path, ':')) {
-      found = found || can_run(std::filesystem::path(folder) / name);
-    }
-  }
-  if (!found) throw InvalidArgument(concat("launch: '", name, "' is not a program that can be run"));
+  if (!find_program(name))
+    throw InvalidArgument(concat("launch: '", name, "' is not a program that can be run"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Programs that the benchmark starts, and where they are.
+// Programs that this one starts, and where they are.
 #pragma once
 
 #include <optional>

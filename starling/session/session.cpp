@@ -1,7 +1,6 @@
 #include "starling/session/session.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "starling/core/error.h"
 #include "starling/runtime/run.h"
@@ -14,16 +13,11 @@ using runtime::Task;
 using strategy::Data;
 using strategy::floats;
 using strategy::Placement;
+using strategy::ranks_up_to;
 
 namespace {
 
 constexpr Tag kInitialModel = (Tag{0xff} << 56) | 1;
-
-Group ranks_up_to(int count) {
-  Group ranks(static_cast<std::size_t>(count));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
 
 strategy::Place make_place(const Session::Setting& setting, Placement service, int ranks) {
   strategy::Place place;

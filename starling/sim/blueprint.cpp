@@ -1,7 +1,5 @@
 #include "starling/sim/blueprint.h"
 
-#include <numeric>
-
 #include "starling/core/error.h"
 
 namespace starling::sim {
@@ -25,9 +23,7 @@ StepTimes step_times(const Workload& workload, double seconds) {
 void place_ranks(Blueprint& blueprint, const Cluster& cluster, strategy::Placement service) {
   strategy::Place& place = blueprint.place;
   place.workers = static_cast<int>(cluster.workers.size());
-  Group everyone(cluster.workers.size());
-  std::iota(everyone.begin(), everyone.end(), 0);
-  place.everyone = std::move(everyone);
+  place.everyone = strategy::ranks_up_to(place.workers);
   blueprint.hosts = cluster.hosts;
   for (const WorkerSpec& worker : cluster.workers) {
     place.host_of_rank.push_back(worker.host);

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "starling/core/elementary.h"
 #include "starling/core/error.h"
 
 namespace starling::sim {
@@ -66,16 +66,6 @@ std::optional<Jitter> read_jitter(std::span<const std::string> parts) {
 std::string exact(double number) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, number).ptr};
-}
-
-// e^x for |x| < 700 from operations that every machine rounds alike, as Random does it. x = k ln 2 + r with
-// |r| <= 0.35; the terms of r^17 and above are below 2^-70.
-double natural_exp(double x) {
-  const double k = std::floor(x / 0.69314718055994531 + 0.5);
-  const double r = x - k * 0.69314718055994531;
-  double series = 1;
-  for (int n = 16; n >= 1; --n) series = 1 + series * r / n;
-  return std::ldexp(series, static_cast<int>(k));
 }
 
 }  // namespace

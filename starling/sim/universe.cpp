@@ -23,7 +23,6 @@ Universe::Universe(const Simulation& simulation)
     : simulation_(simulation),
       strategy_(make_strategy(simulation)),
       lockstep_(simulation.strategy->promises.lockstep),
-      workers_count_(static_cast<int>(simulation.cluster.workers.size())),
       scheduler_(Random(simulation.seed).fork(kEvents).next()),
       blueprint_(make_blueprint(simulation, strategy_->service())),
       network_(blueprint_.hosts, blueprint_.place.host_of_rank),
@@ -34,7 +33,7 @@ Universe::Universe(const Simulation& simulation)
       link_factors_(simulation.cluster.hosts.size(), 1),
       faults_(scheduler_) {
   const Random base(simulation.seed);
-  for (Rank rank = 0; rank < workers_count_; ++rank) {
+  for (Rank rank = 0; rank < blueprint_.place.workers; ++rank) {
     const auto stream = static_cast<std::uint64_t>(rank);
     const SimWorker::Streams streams{base.fork(kStrategy).fork(stream), base.fork(kJitter).fork(stream),
                                      base.fork(kData).fork(stream)};
@@ -46,7 +45,7 @@ Universe::Universe(const Simulation& simulation)
   if (strategy_->service() != strategy::Placement::kNone) {
     service_ = std::make_unique<strategy::Placed<strategy::Member>>(
         blueprint_.place, world_.at(blueprint_.place.server),
-        base.fork(kStrategy).fork(static_cast<std::uint64_t>(workers_count_)));
+        base.fork(kStrategy).fork(static_cast<std::uint64_t>(blueprint_.place.workers)));
   }
   for (std::size_t rank = 0; rank < states_.size(); ++rank) scopes_.emplace_back(scheduler_);
 }
@@ -200,7 +199,7 @@ record::RankRecord Universe::record_of(Rank rank) {
   record::RankRecord record;
   record.rank = rank;
   record.host = blueprint_.place.host_of_rank[index];
-  record.trains = rank < workers_count_;
+  record.trains = rank < blueprint_.place.workers;
   record.bytes_sent = world_.at(rank).traffic().bytes;
   record.messages_sent = world_.at(rank).traffic().messages;
   record.end = record.trains ? states_[index].end : scheduler_.now();

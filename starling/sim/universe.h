@@ -55,7 +55,6 @@ class Universe final : public Conductor {
   const Simulation& simulation_;
   std::unique_ptr<strategy::Strategy> strategy_;
   bool lockstep_;
-  int workers_count_;
   runtime::VirtualScheduler scheduler_;
   Blueprint blueprint_;
   HostNetwork network_;

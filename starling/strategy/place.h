@@ -4,11 +4,19 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "starling/strategy/worker.h"
 
 namespace starling::strategy {
+
+// 0, 1, ..., count - 1
+inline Group ranks_up_to(int count) {
+  Group ranks(static_cast<std::size_t>(count));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
 
 struct Place {
   int workers = 1;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "starling/collective/select.h"
+#include "tests/collective/calls.h"
 #include "tests/collective/data.h"
 #include "tests/support/virtual_ranks.h"
 
@@ -12,36 +13,20 @@ namespace starling::collective {
 namespace {
 
 using testing::everyone;
+using testing::kByMessages;
+using testing::perform;
 using testing::vector_of;
 using testing::VirtualRanks;
 
 constexpr Collective kCollectives[] = {Collective::kAllReduce, Collective::kReduceScatter,
                                        Collective::kAllGather, Collective::kBroadcast,
                                        Collective::kGather,    Collective::kBarrier};
-constexpr Algorithm kByMessages[] = {Algorithm::kRing, Algorithm::kDoubling, Algorithm::kHalving};
-
-Task<> perform(const Call& call, Transport& net, const Group& group, Data data, Reduction how) {
-  switch (call.kind) {
-    case Collective::kAllReduce:
-      return all_reduce(net, group, data, how, 1, call.algorithm);
-    case Collective::kReduceScatter:
-      return reduce_scatter(net, group, data, how, 1, call.algorithm);
-    case Collective::kAllGather:
-      return all_gather(net, group, data, 1, call.algorithm);
-    case Collective::kBroadcast:
-      return broadcast(net, group, 0, data, 1, call.algorithm);
-    case Collective::kGather:
-      return gather(net, group, 0, data, 1);
-    default:
-      return barrier(net, group, 1, call.algorithm);
-  }
-}
 
 void run(VirtualRanks& ranks, const Call& call, Reduction how = Reduction::sum()) {
   const Group group = everyone(ranks.size());
   std::vector<std::vector<float>> values(group.size(), std::vector<float>(call.count, 1.0f));
   ranks.run_all(
-      [&](Rank rank, Transport& net) { return perform(call, net, group, vector_of(values, rank), how); });
+      [&](Rank rank, Transport& net) { return perform(call, net, group, 0, vector_of(values, rank), how); });
 }
 
 std::string label(const Call& call) {

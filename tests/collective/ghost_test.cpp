@@ -9,6 +9,7 @@
 #include "starling/collective/cost.h"
 #include "starling/collective/select.h"
 #include "starling/core/error.h"
+#include "tests/collective/calls.h"
 #include "tests/collective/data.h"
 #include "tests/support/virtual_ranks.h"
 
@@ -16,25 +17,9 @@ namespace starling::collective {
 namespace {
 
 using testing::everyone;
+using testing::kByMessages;
+using testing::perform;
 using testing::VirtualRanks;
-
-constexpr Algorithm kByMessages[] = {Algorithm::kRing, Algorithm::kDoubling, Algorithm::kHalving};
-
-Task<> perform(const Call& call, Transport& net, const Group& group, Data data, Reduction how) {
-  const Rank root = group.back();
-  switch (call.kind) {
-    case Collective::kAllReduce:
-      return all_reduce(net, group, data, how, 1, call.algorithm);
-    case Collective::kReduceScatter:
-      return reduce_scatter(net, group, data, how, 1, call.algorithm);
-    case Collective::kAllGather:
-      return all_gather(net, group, data, 1, call.algorithm);
-    case Collective::kBroadcast:
-      return broadcast(net, group, root, data, 1, call.algorithm);
-    default:
-      return gather(net, group, root, data, 1);
-  }
-}
 
 // All that can be seen from outside.
 struct Outcome {
@@ -53,7 +38,7 @@ Outcome outcome(const Call& call, DType type, Reduction how, bool ghost) {
   std::vector<std::vector<double>> memory(group.size(), std::vector<double>(ghost ? 0 : call.count));
   ranks.run_all([&](Rank rank, Transport& net) {
     auto* const bytes = reinterpret_cast<std::byte*>(memory[static_cast<std::size_t>(rank)].data());
-    return perform(call, net, group, Data(ghost ? nullptr : bytes, call.count, type), how);
+    return perform(call, net, group, group.back(), Data(ghost ? nullptr : bytes, call.count, type), how);
   });
   Outcome seen{ranks.seconds(), ranks.scheduler().events(), {}, {}};
   for (const Rank rank : group) {

@@ -8,12 +8,6 @@
 namespace starling::sim {
 namespace {
 
-WorkloadSetting setting_for(int workers) {
-  WorkloadSetting setting;
-  setting.workers = workers;
-  return setting;
-}
-
 TEST(Logistic, StartsAtLogTwo) {
   const Logistic work(setting_for(1));
   const std::vector<float> x = initial(work);

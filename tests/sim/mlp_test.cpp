@@ -8,12 +8,6 @@
 namespace starling::sim {
 namespace {
 
-WorkloadSetting setting_for(int workers) {
-  WorkloadSetting setting;
-  setting.workers = workers;
-  return setting;
-}
-
 TEST(Mlp, SectionsAreItsTensors) {
   const Mlp work(setting_for(1));
   ASSERT_EQ(work.sections().size(), 4u);

@@ -12,6 +12,12 @@
 
 namespace starling::sim {
 
+inline WorkloadSetting setting_for(int workers) {
+  WorkloadSetting setting;
+  setting.workers = workers;
+  return setting;
+}
+
 struct Gradient {
   double loss = 0;
   std::vector<float> values;

@@ -147,7 +147,8 @@ TEST(Universe, AnUpdateInPartsIsTheWholeUpdate) {
 TEST(Universe, AnExchangeGoesOnWhileTheWorkerComputes) {
   const strategy::Row row = row_of([](Worker& self) -> Task<> {
     const auto exchange = [](Worker& worker, strategy::Data copy) -> Task<> {
-      strategy::Stopwatch(worker, record::Activity::kMeet, record::kNobody, 1).in_background();
+      strategy::Stopwatch watch(worker, record::Activity::kMeet, record::kNobody, 1);
+      watch.in_background();
       const Group both{0, 1};
       co_await collective::all_reduce(worker.net(), both, copy, collective::Reduction::mean(), 1);
     };

@@ -56,11 +56,11 @@ void Created::create(const fs::path& path) {
   if (error) refuse(path, concat("cannot be created: ", error.message()));
 }
 
-void check_empty(const fs::path& path) {
+void check_empty(const fs::path& path, std::string_view what) {
   std::error_code error;
   const bool empty = fs::is_empty(path, error);
   if (error) refuse(path, concat("cannot be read: ", error.message()));
-  if (!empty) refuse(path, "is not empty; --force replaces the run that is in it");
+  if (!empty) refuse(path, concat("is not empty; --force replaces the ", what, " that is in it"));
 }
 
 // Asking for permissions would not do: a file system may be read-only, of fixed content, or out of quota.
@@ -81,9 +81,9 @@ std::optional<std::uint64_t> free_bytes(const fs::path& path) {
   return static_cast<std::uint64_t>(state.f_bavail) * state.f_frsize;
 }
 
-std::vector<fs::path> files_of_earlier_run(const fs::path& path) {
+std::vector<fs::path> earlier_files(const fs::path& path, const Contents& contents) {
   std::vector<fs::path> files;
-  for (const std::string_view name : kRunFiles) {
+  for (const std::string_view name : contents.files) {
     for (const fs::path& file : {path / name, path / concat(name, ".part")}) {
       std::error_code error;
       const fs::file_status status = fs::symlink_status(file, error);
@@ -106,21 +106,30 @@ std::uint64_t bytes_of(const std::vector<fs::path>& files) {
 
 }  // namespace
 
-void check_room(const fs::path& path, std::uint64_t free_bytes, std::uint64_t expected_bytes) {
+void check_room(const fs::path& path, std::uint64_t free_bytes, std::uint64_t expected_bytes,
+                std::string_view what) {
   const auto megabytes = [](std::uint64_t bytes) { return (bytes >> 20) + (bytes % (1 << 20) != 0 ? 1 : 0); };
   if (free_bytes >= kReserveBytes && free_bytes - kReserveBytes >= expected_bytes) return;
-  refuse(path, concat("has ", free_bytes >> 20, " MiB left on its disk; the run needs ",
+  refuse(path, concat("has ", free_bytes >> 20, " MiB left on its disk; the ", what, " needs ",
                       megabytes(expected_bytes) + (kReserveBytes >> 20), " MiB"));
 }
 
-Folder::Folder(fs::path path, bool force, std::uint64_t expected_bytes) : path_(std::move(path)) {
+Folder Folder::existing(fs::path path) {
+  Folder folder;
+  folder.path_ = std::move(path);
+  return folder;
+}
+
+Folder::Folder(fs::path path, bool force, std::uint64_t expected_bytes, const Contents& contents)
+    : path_(std::move(path)) {
   Created created;
   created.create(path_);
-  if (!force) check_empty(path_);
+  if (!force) check_empty(path_, contents.what);
   check_writable(path_);
   // Nothing is removed before everything is checked.
-  const std::vector<fs::path> old = files_of_earlier_run(path_);
-  if (const auto free = free_bytes(path_)) check_room(path_, *free + bytes_of(old), expected_bytes);
+  const std::vector<fs::path> old = earlier_files(path_, contents);
+  if (const auto free = free_bytes(path_))
+    check_room(path_, *free + bytes_of(old), expected_bytes, contents.what);
   for (const fs::path& file : old) {
     std::error_code error;
     fs::remove(file, error);

@@ -30,13 +30,27 @@ struct Staleness {
 
 struct Journal {
   std::vector<Span> spans;  // in the order in which they ended
+  bool keeps_spans =
+      true;  // false: a run of any length needs no more memory; the rest is counted all the same
   std::uint64_t steps = 0;
   std::uint64_t samples = 0;
   Staleness staleness;
+  // So far, without what went on in the background. Waiting contains the bytes' time on the wire.
+  Duration computing{};
+  Duration waiting{};
 
   // A meeting counts even if it took no time: who came last is known only if all are there.
   void add(const Span& span) {
+    if (!span.background) total(span);
+    if (!keeps_spans) return;
     if (span.end > span.begin || span.activity == Activity::kMeet) spans.push_back(span);
+  }
+
+ private:
+  void total(const Span& span) {
+    if (span.activity == Activity::kCompute) computing += span.end - span.begin;
+    if (span.activity == Activity::kWait || span.activity == Activity::kMeet)
+      waiting += span.end - span.begin;
   }
 };
 

@@ -22,6 +22,16 @@ struct RankRecord {
   std::string ended;  // empty: it did all it should; else why not, as in "killed at 2.5 s"
 };
 
+// What a service noted goes into the record of the rank it ran on. Beside a worker its work is background:
+// the worker did something else meanwhile.
+inline void add_service(RankRecord& record, const Journal& service) {
+  for (Span span : service.spans) {
+    if (span.activity == Activity::kServe) span.background = record.trains;
+    record.journal.spans.push_back(span);
+  }
+  record.journal.staleness.merge(service.staleness);
+}
+
 struct LossPoint {
   Time time{};
   std::uint64_t steps = 0;  // of all workers together

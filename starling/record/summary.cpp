@@ -59,6 +59,17 @@ void add_progress(Json& json, const Run& run) {
   }
 }
 
+// Of a real run: what it was for.
+void add_test(Json& json, const Run& run) {
+  json["test_accuracy"] = number(run.final_accuracy);
+  Json curve = Json::array();
+  for (const LossPoint& point : run.losses) {
+    if (!point.accuracy) continue;
+    curve.push_back({seconds(point.time.time_since_epoch()), *point.accuracy});
+  }
+  json["accuracy_curve"] = std::move(curve);
+}
+
 void add_traffic(Json& json, const Run& run) {
   const auto bytes = [&](std::size_t i) { return run.ranks[i].bytes_sent; };
   json["bytes_sent_per_worker"] = list(run, true, bytes);
@@ -120,6 +131,7 @@ std::string summary_json(const Run& run, const Waits& waits, std::optional<doubl
   json["workers"] = workers;
   json["services"] = static_cast<std::int64_t>(run.ranks.size()) - workers;
   add_progress(json, run);
+  if (run.world == "real") add_test(json, run);
   add_traffic(json, run);
   add_waiting(json, run, waits);
   json["consensus_distance"] = number(run.consensus_distance);

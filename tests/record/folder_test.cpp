@@ -72,6 +72,22 @@ TEST_F(FolderTest, ForceRemovesWhatRunsLeaveAndNothingElse) {
   EXPECT_EQ(read(root_ / "notes.txt"), "mine");
 }
 
+TEST_F(FolderTest, OtherContentsHaveOtherFilesAndAnotherName) {
+  constexpr std::string_view kFiles[] = {"pictures"};
+  const Contents contents{"data set", kFiles};
+  for (const char* name : {"pictures", "run.json"}) put(root_ / name, "old");
+  try {
+    const Folder folder(root_, false, 0, contents);
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_EQ(error.what(), concat("--out: '", root_.string(),
+                                   "' is not empty; --force replaces the data set that is in it"));
+  }
+  EXPECT_NO_THROW(Folder(root_, true, 0, contents));
+  EXPECT_FALSE(fs::exists(root_ / "pictures"));
+  EXPECT_EQ(read(root_ / "run.json"), "old");
+}
+
 TEST_F(FolderTest, ForceDoesNotRemoveAnythingIfItCannotRemoveAll) {
   put(root_ / "run.json", "old");
   fs::create_directory(root_ / "trace.json");

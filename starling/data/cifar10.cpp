@@ -1,0 +1,81 @@
+#include "starling/data/cifar10.h"
+
+#include "starling/core/error.h"
+#include "starling/data/input_file.h"
+
+namespace starling::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kChannels = 3;
+constexpr int kSide = 32;
+constexpr int kClasses = 10;
+constexpr int kTrainBatches = 5;
+constexpr std::size_t kRecordBytes = 1 + kChannels * kSide * kSide;
+// A hundred times the original; more is another file.
+constexpr std::size_t kMostPictures = 1'000'000;
+
+fs::path batches_in(const fs::path& folder) {
+  check_folder(folder);
+  std::error_code error;
+  const fs::path inner = folder / "cifar-10-batches-bin";
+  return fs::is_directory(inner, error) ? inner : folder;
+}
+
+std::size_t count_pictures(const InputFile& file) {
+  const std::uint64_t bytes = file.most_bytes();
+  if (bytes == 0 || bytes % kRecordBytes != 0 || bytes / kRecordBytes > kMostPictures) {
+    file.refuse(concat("has ", bytes, " bytes; expected 1 to ", kMostPictures, " records of ", kRecordBytes));
+  }
+  return bytes / kRecordBytes;
+}
+
+// Adds the file's pictures and returns how many.
+std::size_t append_batch(const fs::path& path, Images& images) {
+  InputFile file(path);
+  const std::size_t count = count_pictures(file);
+  std::vector<std::uint8_t> records(count * kRecordBytes);
+  if (const std::size_t got = file.read(records); got < records.size()) {
+    file.refuse(concat("ended after ", got, " bytes while it was read; expected ", records.size()));
+  }
+  images.pixels.reserve(images.pixels.size() + count * (kRecordBytes - 1));
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto record = records.begin() + static_cast<std::ptrdiff_t>(i * kRecordBytes);
+    if (*record >= kClasses) {
+      file.refuse(concat("has label ", int{*record}, " in record ", i, "; allowed: 0 to ", kClasses - 1));
+    }
+    images.labels.push_back(*record);
+    images.pixels.insert(images.pixels.end(), record + 1, record + kRecordBytes);
+  }
+  return count;
+}
+
+Images empty_images() {
+  Images images;
+  images.channels = kChannels;
+  images.height = images.width = kSide;
+  images.classes = kClasses;
+  return images;
+}
+
+}  // namespace
+
+ImageSet read_cifar10(const fs::path& folder) {
+  const fs::path batches = batches_in(folder);
+  ImageSet set{empty_images(), empty_images()};
+  std::size_t first = 0;
+  for (int i = 1; i <= kTrainBatches; ++i) {
+    const fs::path path = batches / concat("data_batch_", i, ".bin");
+    const std::size_t count = append_batch(path, set.train);
+    if (i == 1) first = count;
+    if (count != first) {
+      throw InvalidArgument(concat("'", path.string(), "' has ", count, " pictures; expected ", first,
+                                   " as in data_batch_1.bin"));
+    }
+  }
+  append_batch(batches / "test_batch.bin", set.test);
+  return set;
+}
+
+}  // namespace starling::data

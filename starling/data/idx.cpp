@@ -1,0 +1,169 @@
+#include "starling/data/idx.h"
+
+#include <algorithm>
+#include <array>
+#include <iomanip>
+
+#include "starling/core/error.h"
+#include "starling/data/input_file.h"
+#include "starling/record/output_file.h"
+
+namespace starling::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Two zero bytes, 8 for unsigned bytes, the number of dimensions.
+constexpr std::uint32_t kPictures = 0x00000803;
+constexpr std::uint32_t kLabels = 0x00000801;
+constexpr int kClasses = 10;
+constexpr std::uint32_t kMostSide = 4096;
+// Against small packed files that unpack to more than any machine has.
+constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
+
+fs::path find_file(const fs::path& folder, std::string_view name) {
+  std::string dotted(name);
+  dotted[dotted.find("-idx")] = '.';
+  for (const std::string& base : {std::string(name), dotted}) {
+    for (const char* const ending : {"", ".gz"}) {
+      fs::path path = folder / (base + ending);
+      std::error_code error;
+      if (fs::exists(path, error)) return path;
+    }
+  }
+  throw InvalidArgument(
+      concat("'", folder.string(), "' has no file ", name, " or ", dotted, ", plain or with .gz"));
+}
+
+std::string hexadecimal(std::uint32_t number) {
+  std::ostringstream text;
+  text << "0x" << std::hex << std::setw(8) << std::setfill('0') << number;
+  return text.str();
+}
+
+std::uint32_t read_number(InputFile& file, int header_bytes) {
+  std::array<std::uint8_t, 4> bytes{};
+  if (file.read(bytes) < bytes.size()) {
+    file.refuse(concat("is cut off inside its header, which has ", header_bytes, " bytes"));
+  }
+  return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 |
+         bytes[3];
+}
+
+void check_magic(InputFile& file, std::uint32_t expected, int header_bytes) {
+  const std::uint32_t magic = read_number(file, header_bytes);
+  if (magic == expected) return;
+  file.refuse(concat("begins with ", hexadecimal(magic), "; expected ", hexadecimal(expected), " of IDX ",
+                     expected == kPictures ? "pictures" : "labels", ", or gzip"));
+}
+
+std::uint32_t read_side(InputFile& file, int header_bytes, std::string_view what) {
+  const std::uint32_t side = read_number(file, header_bytes);
+  if (side < 1 || side > kMostSide) {
+    file.refuse(concat("has pictures of ", side, " ", what, "; allowed: 1 to ", kMostSide));
+  }
+  return side;
+}
+
+// What follows the header and is all that does. Nothing is reserved for what cannot be there.
+std::vector<std::uint8_t> read_rest(InputFile& file, std::uint64_t bytes, int header_bytes,
+                                    const std::string& promise) {
+  const std::uint64_t room = file.most_bytes();
+  if (bytes > kMostBytes) {
+    file.refuse(concat("promises ", promise, ", ", bytes, " bytes; allowed: up to ", kMostBytes));
+  }
+  const std::string expected = concat("; ", promise, " need ", bytes + static_cast<unsigned>(header_bytes));
+  if (bytes + static_cast<unsigned>(header_bytes) > room) {
+    file.refuse(concat("is cut off: it has ", file.packed() ? "at most " : "", room, " bytes", expected));
+  }
+  std::vector<std::uint8_t> rest(bytes);
+  if (const std::size_t got = file.read(rest); got < bytes) {
+    file.refuse(concat("is cut off: it has ", got + static_cast<unsigned>(header_bytes), " bytes", expected));
+  }
+  std::array<std::uint8_t, 1> more{};
+  if (file.read(more) > 0) file.refuse(concat("has bytes behind its end", expected));
+  return rest;
+}
+
+Images read_pictures(const fs::path& path) {
+  constexpr int kHeaderBytes = 16;
+  InputFile file(path, InputFile::Gzip::kMayBe);
+  check_magic(file, kPictures, kHeaderBytes);
+  const std::uint32_t count = read_number(file, kHeaderBytes);
+  if (count == 0) file.refuse("has 0 pictures; expected at least 1");
+  Images images;
+  images.height = static_cast<int>(read_side(file, kHeaderBytes, "rows"));
+  images.width = static_cast<int>(read_side(file, kHeaderBytes, "columns"));
+  images.classes = kClasses;
+  images.pixels = read_rest(file, count * std::uint64_t{images.picture_bytes()}, kHeaderBytes,
+                            concat(count, " pictures of ", images.height, " x ", images.width));
+  return images;
+}
+
+std::vector<std::uint8_t> read_labels(const fs::path& path, std::size_t pictures) {
+  constexpr int kHeaderBytes = 8;
+  InputFile file(path, InputFile::Gzip::kMayBe);
+  check_magic(file, kLabels, kHeaderBytes);
+  const std::uint32_t count = read_number(file, kHeaderBytes);
+  if (count != pictures) {
+    file.refuse(concat("has ", count, " labels; expected ", pictures, ", one for each picture"));
+  }
+  std::vector<std::uint8_t> labels = read_rest(file, count, kHeaderBytes, concat(count, " labels"));
+  const auto bad = std::find_if(labels.begin(), labels.end(), [](int label) { return label >= kClasses; });
+  if (bad != labels.end()) {
+    file.refuse(concat("has label ", int{*bad}, " at position ", bad - labels.begin(), "; allowed: 0 to ",
+                       kClasses - 1));
+  }
+  return labels;
+}
+
+Images read_part(const fs::path& folder, std::string_view pictures, std::string_view labels) {
+  // All names first: a half-copied folder is noticed before a long read.
+  const fs::path picture_file = find_file(folder, pictures);
+  const fs::path label_file = find_file(folder, labels);
+  Images images = read_pictures(picture_file);
+  images.labels = read_labels(label_file, images.pixels.size() / images.picture_bytes());
+  return images;
+}
+
+void write_file(const fs::path& path, std::initializer_list<std::size_t> header,
+                const std::vector<std::uint8_t>& bytes) {
+  record::OutputFile file(path);
+  for (const std::size_t number : header) {
+    for (const int shift : {24, 16, 8, 0}) file.stream().put(static_cast<char>(number >> shift & 0xff));
+  }
+  file.stream().write(reinterpret_cast<const char*>(bytes.data()),
+                      static_cast<std::streamsize>(bytes.size()));
+  file.publish();
+}
+
+}  // namespace
+
+ImageSet read_mnist(const fs::path& folder) {
+  check_folder(folder);
+  for (const std::string_view name : kIdxFiles) find_file(folder, name);
+  ImageSet set{read_part(folder, kIdxFiles[0], kIdxFiles[1]), read_part(folder, kIdxFiles[2], kIdxFiles[3])};
+  if (set.train.height != set.test.height || set.train.width != set.test.width) {
+    throw InvalidArgument(concat("'", folder.string(), "' has training pictures of ", set.train.height, " x ",
+                                 set.train.width, " and test pictures of ", set.test.height, " x ",
+                                 set.test.width, "; expected one size"));
+  }
+  return set;
+}
+
+void write_idx(const fs::path& folder, const ImageSet& set) {
+  std::size_t next = 0;
+  for (const Images* const images : {&set.train, &set.test}) {
+    if (images->channels != 1) {
+      throw InvalidArgument(
+          concat("pictures of ", images->channels, " channels cannot be written as IDX; allowed: 1 (grey)"));
+    }
+    write_file(folder / kIdxFiles[next++],
+               {kPictures, images->size(), static_cast<std::size_t>(images->height),
+                static_cast<std::size_t>(images->width)},
+               images->pixels);
+    write_file(folder / kIdxFiles[next++], {kLabels, images->size()}, images->labels);
+  }
+}
+
+}  // namespace starling::data

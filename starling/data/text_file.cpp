@@ -1,0 +1,45 @@
+#include "starling/data/text_file.h"
+
+#include <array>
+
+#include "starling/core/error.h"
+#include "starling/data/input_file.h"
+
+namespace starling::data {
+namespace {
+
+// Less does not make a test set that says anything.
+constexpr std::uint64_t kLeastBytes = 1000;
+constexpr std::uint64_t kMostBytes = 1 << 30;
+
+}  // namespace
+
+TextSet read_text(const std::filesystem::path& path) {
+  InputFile file(path);
+  const std::uint64_t size = file.most_bytes();
+  if (size == 0) file.refuse(concat("is empty; expected at least ", kLeastBytes, " bytes of text"));
+  if (size < kLeastBytes || size > kMostBytes) {
+    file.refuse(concat("has ", size, " bytes; allowed: ", kLeastBytes, " to ", kMostBytes));
+  }
+  std::vector<std::uint8_t> text(size);
+  if (const std::size_t got = file.read(text); got < size) {
+    file.refuse(concat("ended after ", got, " bytes while it was read; expected ", size));
+  }
+  std::array<bool, 256> occurs{};
+  for (const std::uint8_t byte : text) occurs[byte] = true;
+  TextSet set;
+  std::array<std::uint8_t, 256> index{};
+  for (std::size_t byte = 0; byte < occurs.size(); ++byte) {
+    if (!occurs[byte]) continue;
+    index[byte] = static_cast<std::uint8_t>(set.alphabet.size());
+    set.alphabet.push_back(static_cast<char>(byte));
+  }
+  for (std::uint8_t& byte : text) byte = index[byte];
+  const auto cut = text.end() - static_cast<std::ptrdiff_t>(size / 10);
+  set.test.assign(cut, text.end());
+  text.erase(cut, text.end());
+  set.train = std::move(text);
+  return set;
+}
+
+}  // namespace starling::data

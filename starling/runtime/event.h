@@ -10,8 +10,14 @@ namespace starling::runtime {
 
 class Event {
  public:
-  // `what` names the event in reports.
-  explicit Event(std::string what = "an event") : what_(std::move(what)) {}
+  // `what` names the event in reports. A rare one depends on somebody who owes us no haste, such as the
+  // user's program that computes: nobody is warned who waits long for it.
+  enum class Kind { kExpected, kRare };
+  explicit Event(std::string what = "an event", Kind kind = Kind::kExpected)
+      : what_(std::move(what)), kind_(kind) {}
+
+  // For an event that stands for something else each time.
+  void rename(std::string what) { what_ = std::move(what); }
 
   bool is_set() const { return set_; }
   void reset() { set_ = false; }
@@ -28,6 +34,7 @@ class Event {
    public:
     explicit Awaiter(Event& event) : event_(event) {}
     std::string describe() const override { return event_.what_; }
+    bool may_stall() const override { return event_.kind_ == Kind::kExpected; }
     bool await_ready() const { return event_.set_; }
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> self) {
@@ -43,6 +50,7 @@ class Event {
 
  private:
   std::string what_;
+  Kind kind_;
   bool set_ = false;
   Wait::Queue waiters_;
 };

@@ -46,6 +46,8 @@ class LoopScheduler final : public Scheduler {
   ~LoopScheduler() override;
 
   Time now() const override;
+  // Where now() is 0, on the clock that all processes of the host share.
+  std::chrono::steady_clock::time_point start() const { return start_; }
   void drive(bool (*finished)(void*), void* argument) override;
 
   // Safe from any thread: `work` runs on the loop's thread. All else here is for the loop's thread only.

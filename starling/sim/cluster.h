@@ -7,9 +7,12 @@
 
 #include "starling/core/types.h"
 #include "starling/sim/jitter.h"
-#include "starling/sim/link.h"
+#include "starling/transport/link.h"
 
 namespace starling::sim {
+
+using transport::Link;
+using transport::parse_link;
 
 inline constexpr int kDefaultWorkers = 4;
 inline constexpr int kMaxWorkers = 100'000;

@@ -27,6 +27,9 @@ class Arrival : public runtime::Hook<Arrival> {
 
   // False if the sender has withdrawn the message; `target` may be overwritten all the same.
   virtual bool read(std::span<std::byte> target) = 0;
+  // It will probably be read into `target`: what can be done before is done now. Empty: probably not any
+  // more.
+  virtual void expect(std::span<std::byte> target) { static_cast<void>(target); }
   // The message will not be read: its size was wrong.
   virtual void discard() {}
 

@@ -130,6 +130,7 @@ class [[nodiscard]] Sending final : public Operation {
     static void arrive(Wakeup& self);
     Sending& sending;
     Queue* link = nullptr;  // where it stands among those to the same rank
+    Time arrives{};         // on an emulated link, once it has left
   };
   Flight flight{*this};
   std::uint64_t ticket = 0;

@@ -116,7 +116,7 @@ class Transport {
   Rank rank_;
   int size_;
   std::map<Rank, std::string> why_lost_;  // only the lost: thousands of simulated ranks have no room for more
-  runtime::Event losses_{"the loss of a rank"};
+  runtime::Event losses_{"the loss of a rank", runtime::Event::Kind::kRare};
   Duration patience_;
   Traffic traffic_;
 };

@@ -29,6 +29,27 @@ TEST(Event, ASetEventDoesNotSuspend) {
   EXPECT_EQ(scheduler.events(), 1u);  // the start of the task
 }
 
+TEST(Event, AWaitWithoutHasteIsNoStall) {
+  VirtualScheduler scheduler;
+  Event prompt("an answer"), slow("a gradient", Event::Kind::kRare);
+  std::vector<int> log;
+  const auto body = [&]() -> Task<> {
+    Scope scope(co_await this_context());
+    scope.spawn(note_after(slow, 1, log), "user");
+    co_await yield();
+    EXPECT_EQ(scheduler.stalled_since(scheduler.now()), "");
+    scope.spawn(note_after(prompt, 2, log), "peer");
+    co_await yield();
+    EXPECT_EQ(scheduler.stalled_since(scheduler.now()), "main/peer waits for an answer since 0 s (0 s)");
+    EXPECT_NE(scheduler.waits().find("user waits for a gradient"), std::string::npos);
+    slow.set();
+    prompt.set();
+    co_await scope.join();
+  };
+  run(scheduler, body());
+  EXPECT_EQ(log, (std::vector<int>{1, 2}));
+}
+
 TEST(Event, WakesAllInTheOrderTheyCame) {
   VirtualScheduler scheduler;
   Event event;

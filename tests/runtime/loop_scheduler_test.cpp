@@ -285,19 +285,22 @@ TEST(LoopScheduler, AStalledWaitIsLoggedWithItsName) {
   soon.stall = 5ms;
   LoopScheduler loop(soon);
   Event never{"the news that never comes"}, told{"a warning"};
+  Event idle{"a request", Event::Kind::kRare};
   std::string warning;
   loop.set_log([&](LogLevel, std::string_view text) {
     warning = text;
     told.set();
   });
-  const auto hang = [&]() -> Task<> { co_await never; };
+  const auto hang = [](Event& event) -> Task<> { co_await event; };
   const auto body = [&]() -> Task<> {
     Scope scope(co_await this_context());
-    scope.spawn(hang(), "worker 3");
+    scope.spawn(hang(idle), "a service");
+    scope.spawn(hang(never), "worker 3");
     co_await told;
   };
   run(loop, body());
   EXPECT_NE(warning.find("worker 3 waits for the news that never comes"), std::string::npos) << warning;
+  EXPECT_EQ(warning.find("a service"), std::string::npos) << warning;
 }
 
 }  // namespace

@@ -46,11 +46,12 @@ runtime::Task<std::string> live(const World::Body& body, Process& self) {
 }  // namespace
 
 std::vector<std::string> ShmWorld::run(int ranks, const Body& body) {
-  session::ForkedRanks processes(ranks, [&body](transport::Transport& net) {
+  const auto rank = [&body](transport::Transport& net) {
     Process self(net);
     const std::string outcome = runtime::run(net.scheduler(), live(body, self), concat("rank ", net.rank()));
     if (!outcome.empty()) throw Error(outcome);
-  });
+  };
+  session::ForkedRanks processes(ranks, rank, link_);
   std::vector<std::string> outcomes;
   for (const session::Outcome& outcome : processes.wait()) {
     if (outcome.signal == SIGKILL) {

@@ -78,6 +78,18 @@ TEST(ShmHeapTest, QuarantinedMemoryIsNotGivenOutBeforeItIsSettled) {
   EXPECT_EQ(heap.allocate(kHeapBytes / 2).data(), dangerous.data());
 }
 
+// Others may not have read their last messages yet when a rank leaves.
+TEST(ShmHeapTest, WhatIsReleasedAfterTheEndKeepsItsContent) {
+  constexpr std::size_t kLarge = std::size_t{320} << 20;  // more than is kept for reuse
+  const auto arena = Arena::create(1);
+  Heap heap(arena, 0);
+  const auto bytes = heap.allocate(kLarge);
+  fill(bytes.first(1000), 1);
+  heap.close();
+  heap.release(bytes);
+  EXPECT_TRUE(matches(bytes.first(1000), 1));
+}
+
 TEST(ShmArenaTest, RanksHaveSeparateMemoryAndOffsetsNameIt) {
   const auto arena = small_arena(3);
   const auto memory = arena->heap(1).subspan(4096, 10);

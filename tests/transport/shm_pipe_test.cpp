@@ -18,7 +18,9 @@ using testing::pattern;
 // Sixty-four kilobytes of zeroes, as in a fresh arena.
 std::unique_ptr<Pipe> new_pipe() { return std::make_unique<Pipe>(); }
 
-Record inline_record(std::uint64_t tag, std::size_t bytes) { return {Record::kInline, tag, bytes, 0, 0, 0}; }
+Record inline_record(std::uint64_t tag, std::size_t bytes) {
+  return {Record::kInline, 0, tag, bytes, 0, 0, 0};
+}
 
 TEST(ShmPipeTest, EmptyPipeHasNoFront) {
   const auto pipe = new_pipe();

@@ -46,6 +46,7 @@ std::span<std::byte> Heap::allocate(std::size_t bytes) {
 }
 
 void Heap::release(std::span<std::byte> bytes) {
+  if (closed_) return;
   reclaim();
   if (quarantined(bytes)) {
     held_.push_back(bytes);

@@ -24,8 +24,12 @@ class Heap {
   // Pieces that overlap `bytes` are not reused before `settled` says so.
   void quarantine(std::span<const std::byte> bytes, std::function<bool()> settled);
 
-  // The transport ends: nothing will be allocated any more.
-  void close() { quarantines_.clear(); }
+  // The transport ends: nothing will be allocated any more, and nothing is given back, for others may still
+  // read messages that lie here.
+  void close() {
+    closed_ = true;
+    quarantines_.clear();
+  }
 
   std::size_t used() const { return used_; }
 
@@ -44,6 +48,7 @@ class Heap {
   std::map<std::size_t, std::size_t> free_;  // offset -> size, neighbours merged
   std::vector<Quarantine> quarantines_;
   std::vector<std::span<std::byte>> held_;  // released, but quarantined
+  bool closed_ = false;
   std::size_t used_ = 0;
   std::size_t kept_ = 0;  // about how much of the free memory is backed by pages
 };

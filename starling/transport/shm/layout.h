@@ -53,12 +53,13 @@ struct Pipe {
 };
 
 struct Record {
-  enum Kind : std::uint64_t { kInline, kOffer, kSkip };
-  std::uint64_t kind;
+  enum Kind : std::uint32_t { kInline, kOffer, kSkip };
+  std::uint32_t kind;
+  std::uint32_t offer;  // kOffer: the sender's offer
   std::uint64_t tag;
   std::uint64_t bytes;
+  std::int64_t arrives;  // on an emulated link: when, in nanoseconds of the host's steady clock
   std::uint64_t offset;  // kOffer: where the message lies in the arena
-  std::uint64_t offer;   // kOffer: the sender's offer
   std::uint64_t serial;
 };
 

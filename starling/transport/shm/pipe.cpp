@@ -35,7 +35,7 @@ bool write_record(Pipe& pipe, const Record& record, std::span<const std::byte> p
   if (const std::size_t skipped = skipped_before(tail, length); skipped > 0) {
     // Where not even a record's head fits, the reader skips by itself.
     if (skipped >= kHead) {
-      const Record skip{Record::kSkip, 0, 0, 0, 0, 0};
+      const Record skip{Record::kSkip, 0, 0, 0, 0, 0, 0};
       std::memcpy(pipe.data + tail % kPipeBytes, &skip, kHead);
     }
     tail += skipped;

@@ -1,6 +1,10 @@
 // Ranks as processes of one host. Small messages are copied through a pipe in shared memory; large ones are
 // offered, and the receiver copies them straight out of the sender's memory: one copy if they lie in the
 // arena (memory from allocate()), two otherwise.
+//
+// With a link every rank behaves as if it were alone on a host behind such a link (link_gate.h): messages to
+// others take their time, and no memory counts as shared. A send is then done when it has left; large
+// messages are copied twice.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +19,24 @@
 #include "starling/transport/shared_memory.h"
 #include "starling/transport/shm/arena.h"
 #include "starling/transport/shm/heap.h"
+#include "starling/transport/shm/link_gate.h"
 #include "starling/transport/shm/obituary.h"
+#include "starling/transport/shm/pipe.h"
 #include "starling/transport/transport.h"
 
 namespace starling::transport {
 
 class ShmTransport final : public Transport, public SharedMemory, private runtime::Source {
  public:
-  // Joins the arena as `rank`. Peers that join later are found as they come.
-  ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Arena> arena, Rank rank);
+  // Joins the arena as `rank`. Peers that join later are found as they come. All have the same link, or none.
+  ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Arena> arena, Rank rank,
+               const std::optional<Link>& link = {});
   // Leaves: to the others this rank is lost from now on.
   ~ShmTransport() override;
 
   std::string_view name() const override { return "shm"; }
   Memory allocate(std::size_t bytes) override;
-  SharedMemory* shared() override { return this; }
+  SharedMemory* shared() override { return gate_ ? nullptr : this; }
 
   // SharedMemory
   std::span<std::byte> board(Rank rank) override { return arena_->board(rank); }
@@ -48,7 +55,7 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   class OfferArrival;
   // A large message that its receiver has not finished with.
   struct Offered {
-    Sending* sending = nullptr;  // null: staged, the send is done already
+    Sending* sending = nullptr;  // null: the send is done already, the message is staged
     Rank to = 0;
     std::uint64_t serial = 0;
     Memory staged;
@@ -57,7 +64,7 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   void start_send(Sending& sending) override;
   void start_recv(Inbound& receiving) override;
   void withdraw_send(Sending& sending) noexcept override;
-  void withdraw_recv(Inbound& receiving) noexcept override { receiving.unlink(); }
+  void withdraw_recv(Inbound& receiving) noexcept override;
 
   bool poll() override;
   void set_parked(bool parked) override;
@@ -65,13 +72,21 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   bool may_spin() const override { return running_ranks() <= cores_; }
   int running_ranks() const;
 
+  void emulate(const Link& link);
+  void begin_to_leave(Sending& sending);
+  void leave(Sending& sending);
+  void fetch_ahead();
+  void put(Sending& sending);
   bool transmit(Sending& sending);
-  bool transmit_offer(Sending& sending);
+  bool offer(Sending& sending);
+  Offered* offer_of(const Sending& sending);
+  std::int64_t stamp(const Sending& sending) const;
   void notify(Rank to);
   void nudge(Rank to);
   void flush(Rank to);
   bool drain_inbox();
   void drain(Rank from);
+  void take_in(Rank from, const shm::Front& front);
   void handle_nudges();
   void handle_changes();
   void handle_loss(Rank rank);
@@ -82,13 +97,15 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   shm::Obituary obituary_;
   Matcher matcher_;
   std::vector<Operation::Queue> backlog_;  // sends that found no room, by receiver
-  std::unordered_map<std::uint64_t, Offered> offered_;
-  std::vector<std::uint64_t> free_offers_;
+  std::unordered_map<std::uint32_t, Offered> offered_;
+  std::vector<std::uint32_t> free_offers_;
   std::uint64_t next_serial_ = 1;
   std::size_t staged_bytes_ = 0;
   std::uint64_t nudges_seen_ = 0;
   std::uint64_t changes_seen_ = 0;
   int cores_;
+  std::unique_ptr<shm::LinkGate> gate_;  // of an emulated link, else null
+  shm::Alarm<ShmTransport, &ShmTransport::fetch_ahead> fetching_{*this};
 };
 
 }  // namespace starling::transport

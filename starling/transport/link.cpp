@@ -1,5 +1,7 @@
-#include "starling/sim/link.h"
+#include "starling/transport/link.h"
 
+#include <charconv>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,7 +9,7 @@
 #include "starling/core/error.h"
 #include "starling/core/text.h"
 
-namespace starling::sim {
+namespace starling::transport {
 namespace {
 
 using std::chrono::microseconds;
@@ -47,6 +49,13 @@ double parse_bandwidth(std::string_view text, std::string_view what) {
 
 }  // namespace
 
+// Rounded up: nothing is ever faster than its link.
+Duration Link::time_for(std::size_t bytes) const {
+  const double nanoseconds = std::ceil(static_cast<double>(bytes) / bytes_per_second * 1e9);
+  if (!(nanoseconds < static_cast<double>(kForever.count()))) return kForever;
+  return Duration(static_cast<Duration::rep>(nanoseconds));
+}
+
 std::span<const LinkPreset> link_presets() { return kPresets; }
 
 Link parse_link(std::string_view text, std::string_view what) {
@@ -58,4 +67,14 @@ Link parse_link(std::string_view text, std::string_view what) {
   return {parse_bandwidth(text.substr(0, slash), what), parse_duration(text.substr(slash + 1), what)};
 }
 
-}  // namespace starling::sim
+std::string text_of(const Link& link) {
+  for (const LinkPreset& preset : kPresets) {
+    if (preset.link == link) return std::string(preset.name);
+  }
+  char digits[32];
+  const char* const end = std::to_chars(digits, digits + sizeof digits, link.bytes_per_second).ptr;
+  return concat(std::string_view(digits, static_cast<std::size_t>(end - digits)), "/", link.latency.count(),
+                "ns");
+}
+
+}  // namespace starling::transport

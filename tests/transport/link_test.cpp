@@ -1,11 +1,11 @@
-#include "starling/sim/link.h"
+#include "starling/transport/link.h"
 
 #include <gtest/gtest.h>
 
 #include "starling/core/text.h"
 #include "tests/support/refusal.h"
 
-namespace starling::sim {
+namespace starling::transport {
 namespace {
 
 using namespace std::chrono_literals;
@@ -27,6 +27,21 @@ TEST(Link, BandwidthAndLatencyCanBeGiven) {
   EXPECT_EQ(parse_link("1.5gbyte/0", "x"), (Link{1.5e9, 0us}));
   EXPECT_EQ(parse_link("20mbyte/3ns", "x"), (Link{20e6, 3ns}));
   EXPECT_EQ(parse_link("3e9/10us", "x"), (Link{3e9, 10us}));
+}
+
+TEST(Link, TheTextOfALinkIsReadBackExactly) {
+  EXPECT_EQ(text_of({1.25e8, 50us}), "1gbe");
+  for (const Link& link :
+       {Link{1.25e8, 50us}, Link{1.25e8, 51us}, Link{1e9 / 3, 7ns}, Link{1e15, 0us}, Link{1, 3h}}) {
+    EXPECT_EQ(parse_link(text_of(link), "x"), link) << text_of(link);
+  }
+}
+
+TEST(Link, BytesTakeTheirTimeRoundedUp) {
+  EXPECT_EQ((Link{1e9, 5us}.time_for(0)), 0ns);
+  EXPECT_EQ((Link{1e9, 5us}.time_for(1000)), 1us);
+  EXPECT_EQ((Link{3e9, 5us}.time_for(1)), 1ns);
+  EXPECT_EQ((Link{1, 0us}.time_for(std::size_t{1} << 60)), kForever);
 }
 
 TEST(Link, RefusesUnknownNames) {
@@ -53,4 +68,4 @@ TEST(Link, RefusesBadBandwidthsAndLatencies) {
 }
 
 }  // namespace
-}  // namespace starling::sim
+}  // namespace starling::transport

@@ -1,16 +1,21 @@
-// A connection between simulated machines, and those that have a name.
+// A machine's connection to the others, simulated or emulated, and those that have a name.
 #pragma once
 
+#include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "starling/core/types.h"
 
-namespace starling::sim {
+namespace starling::transport {
 
 struct Link {
   double bytes_per_second = 1.25e9;  // each direction
   Duration latency{};
+
+  // How long a message of that size keeps one direction busy; at most kForever.
+  Duration time_for(std::size_t bytes) const;
 
   bool operator==(const Link&) const = default;
 };
@@ -28,4 +33,7 @@ std::span<const LinkPreset> link_presets();
 // Throws InvalidArgument naming `what` and what there is.
 Link parse_link(std::string_view text, std::string_view what);
 
-}  // namespace starling::sim
+// The form that parse_link reads back exactly: a preset's name, or such as "3e+09/10000ns".
+std::string text_of(const Link& link);
+
+}  // namespace starling::transport

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "starling/core/error.h"
-#include "starling/optim/adamw.h"
+#include "starling/optim/adam.h"
 #include "starling/optim/check.h"
 #include "starling/optim/sgd.h"
 
@@ -14,8 +14,8 @@ namespace {
 
 using Kind = OptimizerSpec::Kind;
 
-constexpr std::array<std::pair<Kind, std::string_view>, 2> kNames = {
-    {{Kind::kSgd, "sgd"}, {Kind::kAdamW, "adamw"}}};
+constexpr std::array<std::pair<Kind, std::string_view>, 3> kNames = {
+    {{Kind::kSgd, "sgd"}, {Kind::kAdam, "adam"}, {Kind::kAdamW, "adamw"}}};
 
 void check_beta(std::string_view what, double value) {
   // Written so that NaN fails it.
@@ -34,7 +34,7 @@ void check_sgd(const OptimizerSpec& spec) {
   }
 }
 
-void check_adamw(const OptimizerSpec& spec) {
+void check_adam(const OptimizerSpec& spec) {
   check_beta("beta1", spec.beta1);
   check_beta("beta2", spec.beta2);
   check_not_negative("epsilon", spec.epsilon);
@@ -82,13 +82,13 @@ void check(const OptimizerSpec& spec) {
   if (spec.kind == Kind::kSgd) {
     check_sgd(spec);
   } else {
-    check_adamw(spec);
+    check_adam(spec);
   }
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::size_t count) {
   if (spec.kind == Kind::kSgd) return std::make_unique<Sgd>(spec, count);
-  return std::make_unique<AdamW>(spec, count);
+  return std::make_unique<Adam>(spec, count);
 }
 
 }  // namespace starling::optim

@@ -1,7 +1,7 @@
 // Optimisers on flat vectors, for a server, a shard, or the simulator. The equations, their order and their
-// rounding are those of PyTorch's plain loops (torch.optim.SGD and AdamW on one float32 tensor). Where it has
-// kernels for the processor, they fuse multiplications with additions, and the last bits may differ from
-// these.
+// rounding are those of PyTorch's plain loops (torch.optim.SGD, Adam and AdamW on one float32 tensor). Where
+// it has kernels for the processor, they fuse multiplications with additions, and the last bits may differ
+// from these.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,20 @@
 
 namespace starling::optim {
 
-// Learning rate and weight decay have one default for both kinds; the other defaults are PyTorch's.
+// Learning rate and weight decay have one default for all kinds; the other defaults are PyTorch's.
 struct OptimizerSpec {
-  enum class Kind { kSgd, kAdamW };
+  enum class Kind { kSgd, kAdam, kAdamW };
   Kind kind = Kind::kSgd;
   double learning_rate = 0.01;
-  double weight_decay = 0;  // SGD adds it to the gradient; AdamW shrinks the weights
+  double weight_decay = 0;  // SGD and Adam add it to the gradient; AdamW shrinks the weights
   double momentum = 0;      // SGD
   double dampening = 0;     // SGD
   bool nesterov = false;    // SGD
-  double beta1 = 0.9;       // AdamW
-  double beta2 = 0.999;     // AdamW
-  double epsilon = 1e-8;    // AdamW
+  double beta1 = 0.9;       // Adam, AdamW
+  double beta2 = 0.999;     // Adam, AdamW
+  double epsilon = 1e-8;    // Adam, AdamW
+
+  bool operator==(const OptimizerSpec&) const = default;
 };
 
 // "sgd"

@@ -1,21 +1,24 @@
-// What the engine's thread wants of the user's thread: gradients, updates, and to be told that it is over.
-// The user's thread looks here between two batches.
+// What the engine's thread wants of the user's thread: gradients, updates, calls, and to be told that it is
+// over. The user's thread looks here between two batches.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "starling/core/partition.h"
 
 namespace starling::session {
 
 struct Errand {
-  enum class Kind { kBatch, kUpdate, kEnd };
+  enum class Kind { kBatch, kUpdate, kCall, kEnd };
   Kind kind = Kind::kBatch;
-  Slice part;              // kUpdate: of the model
-  std::uint64_t step = 0;  // kUpdate: the parts of one step have the same number
+  Slice part = {};                  // kUpdate: of the model
+  std::uint64_t step = 0;           // kUpdate: the parts of one step have the same number
+  std::function<void()> call = {};  // kCall
 };
 
 // One errand at a time: the engine asks for the next only after it was told that the last one is done.
@@ -24,7 +27,7 @@ class Errands {
   void ask(Errand errand) {
     {
       const std::lock_guard lock(mutex_);
-      wanted_ = errand;
+      wanted_ = std::move(errand);
     }
     asked_.notify_one();
   }
@@ -33,7 +36,7 @@ class Errands {
   Errand take() {
     std::unique_lock lock(mutex_);
     asked_.wait(lock, [this] { return wanted_.has_value(); });
-    const Errand errand = *wanted_;
+    Errand errand = std::move(*wanted_);
     wanted_.reset();
     return errand;
   }

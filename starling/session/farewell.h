@@ -7,7 +7,7 @@
 
 namespace starling::session {
 
-// Returns when every rank has called it or is lost, or when rank 0, which counts them, is lost.
+// Returns when every rank has called it or is lost.
 runtime::Task<> farewell(transport::Transport& net);
 
 }  // namespace starling::session

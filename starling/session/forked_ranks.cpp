@@ -38,11 +38,11 @@ constexpr int kFailed = 1;
 
 // The child's life: never returns into the parent's code.
 [[noreturn]] void live(const std::shared_ptr<Arena>& arena, Rank rank, int report,
-                       const ForkedRanks::Body& body) {
+                       const ForkedRanks::Body& body, const std::optional<transport::Link>& link) {
   int code = 0;
   try {
     runtime::LoopScheduler loop;
-    transport::ShmTransport net(loop, arena, rank);
+    transport::ShmTransport net(loop, arena, rank, link);
     body(net);
   } catch (const std::exception& error) {
     [[maybe_unused]] const auto written = write(report, error.what(), std::strlen(error.what()));
@@ -64,7 +64,8 @@ std::string read_all(int descriptor) {
 
 }  // namespace
 
-ForkedRanks::ForkedRanks(int ranks, const Body& body) : state_(std::make_unique<State>()) {
+ForkedRanks::ForkedRanks(int ranks, const Body& body, const std::optional<transport::Link>& link)
+    : state_(std::make_unique<State>()) {
   state_->arena = Arena::create(ranks);
   std::fflush(nullptr);  // else each child would print the parent's buffered lines again
   const pid_t parent = getpid();
@@ -78,7 +79,7 @@ ForkedRanks::ForkedRanks(int ranks, const Body& body) : state_(std::make_unique<
     if (pid == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(kFailed);  // the parent went before prctl
-      live(state_->arena, rank, ends[1], body);
+      live(state_->arena, rank, ends[1], body, link);
     }
     state_->arena->introduce(rank, pid);
     state_->processes.push_back({pid, std::move(report), true, {}});

@@ -6,10 +6,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "starling/core/types.h"
+#include "starling/transport/link.h"
 #include "starling/transport/transport.h"
 
 namespace starling::session {
@@ -27,8 +29,9 @@ class ForkedRanks {
   // The body is run in each process; it drives its own loop: `runtime::run(net.scheduler(), task)`.
   using Body = std::function<void(transport::Transport& net)>;
 
-  // Forks; call it while the process has no other threads that matter.
-  ForkedRanks(int ranks, const Body& body);
+  // Forks; call it while the process has no other threads that matter. With a link the ranks behave as if
+  // each were alone on a host behind such a link.
+  ForkedRanks(int ranks, const Body& body, const std::optional<transport::Link>& link = {});
   // Kills and reaps whoever still runs.
   ~ForkedRanks();
 

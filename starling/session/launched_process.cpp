@@ -38,8 +38,8 @@ Pipe new_pipe() {
                          const sigset_t& mask, const Pipe& out, const Pipe& err) {
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);
-  dup2(out.write.get(), STDOUT_FILENO);
-  dup2(err.write.get(), STDERR_FILENO);
+  if (out.write.valid()) dup2(out.write.get(), STDOUT_FILENO);
+  if (err.write.valid()) dup2(err.write.get(), STDERR_FILENO);
   for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> words;
   words.reserve(command.size() + 1);
@@ -77,14 +77,16 @@ void PrefixedLines::write_line(std::string_view line) const {
   }
 }
 
-LaunchedProcess::LaunchedProcess(runtime::LoopScheduler& loop, const std::string& prefix,
+LaunchedProcess::LaunchedProcess(runtime::LoopScheduler& loop, const std::optional<std::string>& prefix,
                                  const std::vector<std::string>& command, const Variables& variables,
                                  const sigset_t& mask, std::function<void()> ended)
     : loop_(loop),
       ended_(std::move(ended)),
-      out_{{}, {prefix, STDOUT_FILENO}},
-      err_{{}, {prefix, STDERR_FILENO}} {
-  Pipe out = new_pipe(), err = new_pipe();
+      out_{{}, {prefix.value_or(""), STDOUT_FILENO}},
+      err_{{}, {prefix.value_or(""), STDERR_FILENO}} {
+  Pipe out, err;
+  if (prefix) out = new_pipe();
+  if (prefix) err = new_pipe();
   std::fflush(nullptr);
   const pid_t parent = getpid();
   pid_ = fork();
@@ -98,11 +100,15 @@ LaunchedProcess::LaunchedProcess(runtime::LoopScheduler& loop, const std::string
   setpgid(pid_, pid_);  // in both processes: whichever comes first
   handle_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   if (!handle_.valid()) throw Error(concat("pidfd_open: ", std::strerror(errno)));
-  out_.pipe = std::move(out.read);
-  err_.pipe = std::move(err.read);
   loop_.watch(handle_.get(), [this] { collect(); });
-  loop_.watch(out_.pipe.get(), [this] { read_from(out_); });
-  loop_.watch(err_.pipe.get(), [this] { read_from(err_); });
+  open(out_, std::move(out.read));
+  open(err_, std::move(err.read));
+}
+
+void LaunchedProcess::open(Stream& stream, Descriptor pipe) {
+  stream.pipe = std::move(pipe);
+  stream.open = stream.pipe.valid();
+  if (stream.open) loop_.watch(stream.pipe.get(), [this, &stream] { read_from(stream); });
 }
 
 LaunchedProcess::~LaunchedProcess() {

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,8 +36,9 @@ class LaunchedProcess {
   using Variables = std::vector<std::pair<std::string, std::string>>;
 
   // Starts it. It leads a process group of its own, has the signal mask `mask`, and dies with this process.
-  // `ended` is called once, from the loop, when it has ended and all of its output has been passed on.
-  LaunchedProcess(runtime::LoopScheduler& loop, const std::string& prefix,
+  // Without a prefix it writes where this process writes. `ended` is called once, from the loop, when it has
+  // ended and all of its output has been passed on.
+  LaunchedProcess(runtime::LoopScheduler& loop, const std::optional<std::string>& prefix,
                   const std::vector<std::string>& command, const Variables& variables, const sigset_t& mask,
                   std::function<void()> ended);
   // Kills it and its children if it still runs.
@@ -57,8 +59,10 @@ class LaunchedProcess {
   struct Stream {
     transport::shm::Descriptor pipe;
     PrefixedLines lines;
-    bool open = true;
+    bool open = false;
   };
+
+  void open(Stream& stream, transport::shm::Descriptor pipe);
 
   void read_from(Stream& stream);
   void collect();

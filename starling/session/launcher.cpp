@@ -27,8 +27,6 @@ using transport::shm::Descriptor;
 
 namespace {
 
-constexpr Duration kGrace = std::chrono::seconds(5);
-
 void tell(const std::string& text) { std::fprintf(stderr, "starling: %s\n", text.c_str()); }
 
 // The signals that end a run come through a descriptor while this lives.
@@ -79,6 +77,9 @@ class Launch {
 
   bool goes_on_;
   Rank server_;
+  Rank leader_;
+  Duration grace_;
+  int interrupted_ = 0;  // by this signal
   EndSignals signals_;
   runtime::LoopScheduler loop_{{.stall = kForever}};  // waiting for the workers is all it does
   std::shared_ptr<Arena> arena_;
@@ -90,7 +91,7 @@ class Launch {
   runtime::Event all_ended_{"the end of the workers"};
 };
 
-Launch::Launch(const LaunchPlan& plan) {
+Launch::Launch(const LaunchPlan& plan) : leader_(plan.leader), grace_(plan.grace) {
   const strategy::Row& row = strategy::find_strategy(plan.strategy);
   const auto strategy = row.make(strategy::Options::parse(row.options, row.name, plan.options), plan.workers);
   const bool own_rank = strategy->service() == strategy::Placement::kOwnRank;
@@ -101,18 +102,23 @@ Launch::Launch(const LaunchPlan& plan) {
       .ranks = plan.workers + (own_rank ? 1 : 0),
       .arena = concat("starling-", getpid(), "-", Random(static_cast<std::uint64_t>(getpid())).next()),
       .strategy = plan.strategy,
-      .options = plan.options};
+      .options = plan.options,
+      .link = plan.link};
   arena_ = Arena::create(standing.ranks);
   arena_server_.emplace(loop_, arena_, standing.arena);
   loop_.watch(signals_.descriptor(), [this] {
     if (const int number = signals_.read(); number != 0) {
       if (!exit_code_) exit_code_ = 128 + number;
-      end_all(number);
+      // Who asks twice does not want to wait.
+      end_all(interrupted_ == 0 ? number : SIGKILL);
+      interrupted_ = number;
     }
   });
   for (Rank rank = 0; rank < standing.ranks; ++rank) {
     standing.rank = rank;
-    processes_.push_back(std::make_unique<LaunchedProcess>(loop_, concat("[", rank, "] "), plan.command,
+    std::optional<std::string> prefix;
+    if (!plan.own_output) prefix = concat("[", rank, "] ");
+    processes_.push_back(std::make_unique<LaunchedProcess>(loop_, prefix, plan.command,
                                                            variables_of(standing), signals_.before(),
                                                            [this, rank] { note_end(rank); }));
     arena_->introduce(rank, processes_.back()->pid());
@@ -123,8 +129,9 @@ Launch::Launch(const LaunchPlan& plan) {
 void Launch::note_end(Rank rank) {
   --running_;
   const LaunchedProcess& process = *processes_[static_cast<std::size_t>(rank)];
-  if (process.exit_code() != 0) {
-    const bool goes_on = goes_on_ && rank != server_ && !exit_code_;
+  const bool as_asked = interrupted_ != 0 && process.exit_code() == 128 + interrupted_;
+  if (process.exit_code() != 0 && !as_asked) {
+    const bool goes_on = goes_on_ && rank != server_ && rank != leader_ && !exit_code_;
     tell(concat("rank ", rank, " ended with ", process.how_ended(), goes_on ? "; the others go on" : ""));
     if (!goes_on && !exit_code_) exit_code_ = process.exit_code();
     if (!goes_on) ending_.set();
@@ -145,7 +152,7 @@ Task<> Launch::wait_for_all() {
 
 // Those who wait for the dead one learn of it by themselves and end with an error that names it.
 Task<> Launch::kill_after_grace() {
-  const Duration grace = kGrace;
+  const Duration grace = grace_;
   co_await ending_;
   co_await runtime::sleep_for(grace);
   tell(concat(running_, " still run ", format_duration(grace), " after the end began; they are killed"));

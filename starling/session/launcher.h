@@ -2,6 +2,8 @@
 // them all when one fails.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,14 +13,18 @@ namespace starling::session {
 
 struct LaunchPlan {
   int workers = 1;
+  bool own_output = false;  // the processes write where this one writes; else with the rank before each line
+  Rank leader = -1;         // the run does not go on without it
+  Duration grace = std::chrono::seconds(5);  // for ending after a signal or a failure
   std::string strategy = "allreduce";
   strategy::OptionTexts options;
-  std::vector<std::string> command;  // looked up in PATH
+  std::optional<transport::Link> link;  // emulated between the ranks
+  std::vector<std::string> command;     // looked up in PATH
 };
 
 // Returns when all have ended. The exit code: 0 if all ended well, or if those that died were workers without
 // which the strategy goes on and the rest ended well; else that of the first that failed. SIGINT, SIGTERM and
-// SIGHUP are passed on; who has not ended 5 seconds after such a signal, or after the first failure, is
+// SIGHUP are passed on; who has not ended `grace` after such a signal, or after the first failure, is
 // killed. What happened is told on stderr, a line each.
 int launch(const LaunchPlan& plan);
 

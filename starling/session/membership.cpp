@@ -23,7 +23,7 @@ Membership::Membership(Standing standing)
     : standing_(std::move(standing)), strategy_(make_strategy(standing_)) {
   auto arena = standing_.arena.empty() ? transport::shm::Arena::create(standing_.ranks)
                                        : transport::shm::fetch_arena(standing_.arena, kPatience);
-  net_ = std::make_unique<transport::ShmTransport>(loop_, std::move(arena), standing_.rank);
+  net_ = std::make_unique<transport::ShmTransport>(loop_, std::move(arena), standing_.rank, standing_.link);
 }
 
 Membership::~Membership() = default;

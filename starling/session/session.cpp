@@ -5,7 +5,9 @@
 #include "starling/core/error.h"
 #include "starling/runtime/run.h"
 #include "starling/runtime/scope.h"
+#include "starling/session/agreement.h"
 #include "starling/session/farewell.h"
+#include "starling/strategy/registry.h"
 
 namespace starling::session {
 
@@ -16,8 +18,6 @@ using strategy::Placement;
 using strategy::ranks_up_to;
 
 namespace {
-
-constexpr Tag kInitialModel = (Tag{0xff} << 56) | 1;
 
 strategy::Place make_place(const Session::Setting& setting, Placement service, int ranks) {
   strategy::Place place;
@@ -35,6 +35,7 @@ strategy::Place make_place(const Session::Setting& setting, Placement service, i
   place.host_of_rank.resize(static_cast<std::size_t>(ranks));
   place.starts.assign(static_cast<std::size_t>(setting.workers), true);
   place.optimizer = setting.optimizer;
+  place.no_flat_optimizer = setting.no_flat_optimizer;
   for (const strategy::Section& section : setting.worker.sections) {
     place.elements = std::max(place.elements, section.offset + section.count);
   }
@@ -42,16 +43,9 @@ strategy::Place make_place(const Session::Setting& setting, Placement service, i
   return place;
 }
 
-// Everybody's initial model becomes that of rank 0.
-Task<> agree_on_model(transport::Transport& net, strategy::Place& place) {
-  const Data model{std::span<float>(place.initial_model)};
-  const Group everybody = ranks_up_to(net.size());
-  co_await collective::broadcast(net, everybody, 0, model, kInitialModel);
-}
-
 // A service has no end of its own; one that returns must not end the run.
 Task<> serve_for_ever(const strategy::Strategy& strategy, strategy::Member& member) {
-  runtime::Event never("the end of the service");
+  runtime::Event never("the end of the service", runtime::Event::Kind::kRare);
   co_await strategy.serve(member);
   co_await never;
 }
@@ -60,46 +54,91 @@ Random stream_of(std::uint64_t seed, Rank rank) {
   return Random(seed).fork(static_cast<std::uint64_t>(rank) + 1);
 }
 
-Session::Setting in_run(const Membership& membership, Session::Setting setting) {
-  setting.workers = membership.standing().workers;
-  return setting;
-}
-
 Task<> serve_rank(transport::Transport& net, const strategy::Strategy& strategy, strategy::Place& place,
-                  std::uint64_t seed) {
+                  const Session::Setting& setting) {
   co_await agree_on_model(net, place);
-  strategy::Placed<strategy::Member> member(place, net, stream_of(seed, net.rank()));
+  const Bytes state = co_await receive_state(net);
+  Kept kept(state);
+  ServiceMember member(place, net, stream_of(setting.seed, net.rank()), kept);
+  Letters letters(net);
+  Harvest harvest(net, letters, place, setting.keep_record);
+  harvest.include(member.journal());
+  Checkpoint::answer(letters, kept);
+  const Time origin = co_await common_origin(net);
+  harvest.begin(origin);
   runtime::Scope scope(co_await runtime::this_context());
   scope.race();
   scope.spawn(serve_for_ever(strategy, member), "service");
+  scope.spawn(letters.run(), "letters");
   scope.spawn(farewell(net), "farewell");
   co_await scope.join();
 }
 
 }  // namespace
 
+Session::Setting in_run(const Standing& standing, Session::Setting setting) {
+  setting.workers = standing.workers;
+  setting.lockstep = strategy::find_strategy(standing.strategy).promises.lockstep;
+  if (standing.link && setting.host_of_rank.empty()) setting.host_of_rank = ranks_up_to(standing.ranks);
+  return setting;
+}
+
 Session::Session(runtime::LoopScheduler& loop, transport::Transport& net, const strategy::Strategy& strategy,
-                 Setting setting, std::span<const float> initial_model, Update update)
+                 Setting setting, std::span<const float> initial_model, Program program)
     : loop_(loop),
       net_(net),
       strategy_(strategy),
       setting_(std::move(setting)),
       place_(make_place(setting_, strategy.service(), net.size())),
-      update_(std::move(update)) {
+      program_(std::move(program)),
+      shares_(setting_.shares, net.rank(), setting_.workers),
+      kept_(setting_.resume ? std::span<const std::byte>(setting_.resume->kept)
+                            : std::span<const std::byte>()) {
   if (initial_model.size() != place_.elements) {
     throw InvalidArgument(
         concat("the sections have ", place_.elements, " elements, the model has ", initial_model.size()));
   }
+  check(setting_.shares, setting_.worker.equal_batches);
   std::copy(initial_model.begin(), initial_model.end(), place_.initial_model.begin());
   worker_ = std::make_unique<RealWorker>(place_, net, stream_of(setting_.seed, net.rank()), setting_.worker,
                                          errands_);
-  if (!update_) optimizer_ = optim::make_optimizer(setting_.optimizer, place_.elements);
+  if (setting_.save_every > 0 && !strategy.may_pause()) {
+    throw InvalidArgument("checkpoints: the workers of this strategy cannot rest at the same step");
+  }
+  std::copy(initial_model.begin(), initial_model.end(), parameters().begin());
+  worker_->set_kept(kept_);
+  if (setting_.resume) worker_->go_on_from(setting_.resume->step);
+  kept_.keep("random", std::as_writable_bytes(std::span(&worker_->random(), 1)));
+  attendants_ =
+      std::make_shared<Attendants>(place_, *worker_, setting_, setting_.worker.steps, program_, kept_);
+  RealWorker::Duties duties = attendants_->duties();
+  if (setting_.check_sync > 0) duties.push_back(&sync_check_.emplace(*worker_, setting_.check_sync));
+  worker_->set_duties(std::move(duties));
+  if (strategy_.service() != Placement::kNone && net_.rank() == place_.server) make_service();
+  if (!program_.update) make_optimizer();
   engine_ = std::thread([this] { run_engine(); });
 }
 
-Session::Session(Membership& membership, Setting setting, std::span<const float> initial_model, Update update)
+Session::Session(Membership& membership, Setting setting, std::span<const float> initial_model,
+                 Program program)
     : Session(membership.loop(), membership.net(), membership.strategy(),
-              in_run(membership, std::move(setting)), initial_model, std::move(update)) {}
+              in_run(membership.standing(), std::move(setting)), initial_model, std::move(program)) {}
+
+void Session::make_service() {
+  service_ = std::make_unique<ServiceMember>(place_, net_, stream_of(setting_.seed, setting_.workers), kept_);
+  attendants_->include(*service_);
+}
+
+// Its state is kept for checkpoints; one that the program brings is the program's to save.
+void Session::make_optimizer() {
+  optimizer_ = optim::make_optimizer(setting_.optimizer, place_.elements);
+  const std::vector<std::span<float>> state = optimizer_->state();
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    kept_.keep(concat("optimizer/", i), std::as_writable_bytes(state[i]));
+  }
+  kept_.keep("optimizer/steps", std::as_writable_bytes(std::span(&optimizer_steps_, 1)));
+  optimizer_->set_steps(optimizer_steps_);
+}
 
 Session::~Session() {
   if (!over_) loop_.post([this] { abandoned_.set(); });
@@ -112,7 +151,15 @@ std::span<float> Session::gradients() { return floats(worker_->gradients()); }
 bool Session::next() {
   while (!over_) {
     const Errand errand = errands_.take();
-    if (errand.kind == Errand::Kind::kBatch) return true;
+    if (errand.kind == Errand::Kind::kBatch) {
+      notes_.begin();
+      return true;
+    }
+    if (errand.kind == Errand::Kind::kCall) {
+      errand.call();
+      loop_.post([this] { worker_->called(); });
+      continue;
+    }
     if (errand.kind == Errand::Kind::kUpdate) {
       apply(errand);
       loop_.post([this] { worker_->updated(); });
@@ -124,7 +171,27 @@ bool Session::next() {
   return false;
 }
 
+Share Session::next_share(std::uint64_t epoch, std::uint64_t batches) {
+  return shares_.next(loop_, {epoch, batches});
+}
+
+void Session::expect(std::size_t samples) {
+  notes_.expect(samples);
+  if (samples == 0) std::fill(gradients().begin(), gradients().end(), 0.0F);
+  loop_.post([this, samples] { worker_->expect(samples); });
+}
+
+void Session::section_ready(std::size_t section) {
+  if (!worker_->wants_sections()) return;
+  notes_.ready(section, setting_.worker.sections);
+  loop_.post([this, section] { worker_->section_ready(section); });
+}
+
 void Session::computed(Batch batch) {
+  notes_.check(batch, setting_.worker.equal_batches);
+  if (batch.samples == 0 && !notes_.expected()) std::fill(gradients().begin(), gradients().end(), 0.0F);
+  batch.learning_rate = program_.update ? setting_.optimizer.learning_rate : optimizer_->learning_rate();
+  if (program_.learning_rate) batch.learning_rate = program_.learning_rate();
   loop_.post([this, batch] { worker_->batch_computed(batch); });
 }
 
@@ -134,9 +201,23 @@ void Session::finish() {
   }
 }
 
+void Session::stop() {
+  loop_.post([weak = std::weak_ptr(attendants_)] {
+    if (const auto attendants = weak.lock()) attendants->wish_end();
+  });
+}
+
+std::vector<record::RankRecord> Session::collect() {
+  if (!over_) throw Error(concat("rank ", net_.rank(), ": the run is not over, there is no record yet"));
+  return collected_.valid() ? collected_.get() : std::vector<record::RankRecord>();
+}
+
+Duration Session::elapsed() const { return std::max(Duration(0), loop_.now() - origin_.load()); }
+
 void Session::apply(const Errand& errand) {
-  if (update_) return update_(errand.part);
+  if (program_.update) return program_.update(errand.part);
   if (errand.step != updated_step_) optimizer_->advance();
+  optimizer_steps_ = optimizer_->steps();
   updated_step_ = errand.step;
   optimizer_->apply(errand.part, parameters(), gradients());
 }
@@ -147,6 +228,13 @@ void Session::run_engine() {
   } catch (...) {
     end(std::current_exception());
   }
+  hand_over_records();
+}
+
+void Session::hand_over_records() {
+  if (records_given_) return;
+  records_given_ = true;
+  records_.set_value(attendants_->take_records());
 }
 
 // Tells the user's thread once.
@@ -154,38 +242,57 @@ void Session::end(std::exception_ptr error) {
   if (told_) return;
   told_ = true;
   error_ = std::move(error);
-  errands_.ask({Errand::Kind::kEnd, {}, 0});
+  shares_.close(error_);
+  errands_.ask({.kind = Errand::Kind::kEnd});
 }
 
 // Whoever ends first ends the others: the work, the service by failing, the user by going away.
 Task<> Session::live() {
+  std::span<const std::byte> saved;
+  if (setting_.resume) saved = setting_.resume->server;
   co_await agree_on_model(net_, place_);
-  strategy::copy(Data{std::span<float>(place_.initial_model)}, worker_->parameters());
-  strategy::Placed<strategy::Member> service(place_, net_, stream_of(setting_.seed, setting_.workers));
+  if (net_.rank() == 0 && net_.size() > setting_.workers)
+    co_await hand_over_state(net_, setting_.workers, saved);
+  co_await agree_on_rest(net_, place_.everyone, program_, setting_.own_models);
+  if (!setting_.own_models) {
+    strategy::copy(Data{std::span<float>(place_.initial_model)}, worker_->parameters());
+  }
+  const Time origin = co_await common_origin(net_);
+  origin_ = origin;
+  attendants_->begin(origin);
   const auto wait_for_user = [](Session& self) -> Task<> { co_await self.abandoned_; };
   runtime::Scope scope(co_await runtime::this_context());
   scope.race();
-  if (strategy_.service() != Placement::kNone && net_.rank() == place_.server) {
-    scope.spawn(serve_for_ever(strategy_, service), "service");
-  }
+  if (service_) scope.spawn(serve_for_ever(strategy_, *service_), "service");
+  scope.spawn(attendants_->run(), "beside");
+  if (setting_.shares.dynamic) scope.spawn(shares_.run(net_), "shares");
   scope.spawn(work(), "strategy");
   scope.spawn(wait_for_user(*this), "user");
   co_await scope.join();
 }
 
 Task<> Session::work() {
-  co_await strategy_.run(*worker_);
-  end(nullptr);
+  std::exception_ptr error;
+  try {
+    co_await strategy_.run(*worker_);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  co_await attendants_->conclude(error);
+  end(error);
+  co_await attendants_->see_off(error);
+  hand_over_records();
+  if (error) std::rethrow_exception(error);
   co_await farewell(net_);
 }
 
 void serve(transport::Transport& net, const strategy::Strategy& strategy, const Session::Setting& setting) {
   strategy::Place place = make_place(setting, strategy.service(), net.size());
-  runtime::run(net.scheduler(), serve_rank(net, strategy, place, setting.seed), concat("rank ", net.rank()));
+  runtime::run(net.scheduler(), serve_rank(net, strategy, place, setting), concat("rank ", net.rank()));
 }
 
 void serve(Membership& membership, Session::Setting setting) {
-  serve(membership.net(), membership.strategy(), in_run(membership, std::move(setting)));
+  serve(membership.net(), membership.strategy(), in_run(membership.standing(), std::move(setting)));
 }
 
 }  // namespace starling::session

@@ -8,44 +8,53 @@
 //   }
 //
 // Threading rule: parameters and gradients are the user's between next() and computed(), and the engine's
-// otherwise. Updates run on the user's thread, inside next(). A strategy that exchanges while the user
-// computes reads the parameters and writes only buffers of its own.
+// otherwise; a section's gradient is the engine's from section_ready() on. Updates run on the user's thread,
+// inside next(). A strategy that exchanges while the user computes reads the parameters and writes only
+// buffers of its own.
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <functional>
+#include <future>
 #include <memory>
 #include <span>
 #include <thread>
 
 #include "starling/runtime/event.h"
 #include "starling/runtime/loop_scheduler.h"
+#include "starling/session/attendants.h"
 #include "starling/session/membership.h"
+#include "starling/session/program.h"
 #include "starling/session/real_worker.h"
+#include "starling/session/service_member.h"
+#include "starling/session/shares.h"
+#include "starling/session/sync_check.h"
 #include "starling/strategy/strategy.h"
 
 namespace starling::session {
 
 class Session {
  public:
-  struct Setting {
+  struct Setting : Attendants::Setting {
     int workers = 1;                // ranks 0 to workers-1 train; one rank more where the service has its own
-    std::vector<int> host_of_rank;  // empty: all on one host
+    std::vector<int> host_of_rank;  // empty: all on one host, or each on its own where links are emulated
     optim::OptimizerSpec optimizer;
+    std::string
+        no_flat_optimizer;  // why a strategy cannot update elsewhere as the program would; empty: it can
     std::uint64_t seed = 1;
     RealWorker::Setting worker;  // its sections must cover the model
+    ShareRules shares;
+    std::uint64_t check_sync = 0;  // steps between two looks whether all models are equal; 0: none
   };
-
-  // Applies the gradients to a part of the model, on the user's thread. Without one the flat optimiser of the
-  // setting does it.
-  using Update = std::function<void(Slice part)>;
 
   // Takes over the loop and the transport, which must outlive it: nobody else may use them any more. Rank 0's
   // `initial_model` becomes everybody's; the others' are not looked at.
   Session(runtime::LoopScheduler& loop, transport::Transport& net, const strategy::Strategy& strategy,
-          Setting setting, std::span<const float> initial_model, Update update = {});
+          Setting setting, std::span<const float> initial_model, Program program = {});
   // The same in the run that this process was started in.
-  Session(Membership& membership, Setting setting, std::span<const float> initial_model, Update update = {});
+  Session(Membership& membership, Setting setting, std::span<const float> initial_model,
+          Program program = {});
   // Ends what still runs: to the others this rank is done if the run is over, else it is lost.
   ~Session();
 
@@ -54,19 +63,47 @@ class Session {
 
   // Waits until the strategy wants a gradient. False when the run is over. Throws what the strategy threw.
   bool next();
+
+  // Between next() and computed(): what to compute, of an epoch of so many batches, the same on all workers.
+  // Each call takes a share. May wait for rank 0; throws PeerLost if that is lost, and what the engine threw.
+  Share next_share(std::uint64_t epoch, std::uint64_t batches);
+
+  // Between next() and computed(), both optional: before the backward pass, how many samples the batch has,
+  // and during it, that a section's gradient is complete and will not be touched any more. Strategies that
+  // send gradients during the backward pass then do; with unequal batches they need both. Sections that were
+  // not told of count as complete with computed().
+  void expect(std::size_t samples);
+  void section_ready(std::size_t section);
   // The gradient of the batch is there.
   void computed(Batch batch);
   // There are no more data: the strategy ends after what it has. Throws what it threw.
   void finish();
 
+  // Asks for the end of the run: nobody begins a further step, except those who are behind where workers make
+  // equally many. From any thread.
+  void stop();
+  // Since the common origin: the instant at which all ranks had agreed and began. 0 before. From any thread.
+  Duration elapsed() const;
+
+  // The flat optimiser, on the user's thread; only where the program brings no update of its own. A change of
+  // its learning rate counts from the next computed() on.
+  optim::Optimizer& optimizer() { return *optimizer_; }
+
   // When the run is over.
   record::Journal& journal() { return worker_->journal(); }
+  // Rank 0, when the run is over: waits until it is for all, and returns the records of all ranks, once. Who
+  // is lost is among them with what is known. Empty on other ranks and if no record is kept. The spans are no
+  // longer in journal().
+  std::vector<record::RankRecord> collect();
 
  private:
   runtime::Task<> live();
   runtime::Task<> work();
   void run_engine();
   void end(std::exception_ptr error);
+  void hand_over_records();
+  void make_service();
+  void make_optimizer();
   void apply(const Errand& errand);
 
   runtime::LoopScheduler& loop_;
@@ -74,17 +111,32 @@ class Session {
   const strategy::Strategy& strategy_;
   Setting setting_;
   strategy::Place place_;
-  Update update_;
+  Program program_;
   Errands errands_;
+  BatchNotes notes_;
+  Shares shares_;
+  Kept kept_;
   std::unique_ptr<RealWorker> worker_;
+  // Shared with stop(), whose wish may come to the loop when this session is no more.
+  std::shared_ptr<Attendants> attendants_;
+  std::atomic<Time> origin_ = Time(kForever);
+  std::unique_ptr<ServiceMember> service_;  // that runs beside this worker
+  std::promise<std::vector<record::RankRecord>> records_;
+  std::future<std::vector<record::RankRecord>> collected_ = records_.get_future();
+  bool records_given_ = false;  // the engine's thread
+  std::optional<SyncCheck> sync_check_;
   std::unique_ptr<optim::Optimizer> optimizer_;  // none if the user updates
   std::uint64_t updated_step_ = 0;
+  std::uint64_t optimizer_steps_ = 0;  // for checkpoints
   bool over_ = false;
   bool told_ = false;  // the engine's thread: that it is over
-  runtime::Event abandoned_{"the training program to go"};
+  runtime::Event abandoned_{"the training program to go", runtime::Event::Kind::kRare};
   std::exception_ptr error_;  // of the engine; read after it said that it is over
   std::thread engine_;
 };
+
+// The setting as it is in the run that a process was started in: its workers and, unless given, its hosts.
+Session::Setting in_run(const Standing& standing, Session::Setting setting);
 
 // A rank that only serves: returns when all workers are done.
 void serve(transport::Transport& net, const strategy::Strategy& strategy, const Session::Setting& setting);

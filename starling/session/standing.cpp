@@ -17,6 +17,7 @@ constexpr const char* kRanks = "STARLING_RANKS";
 constexpr const char* kArena = "STARLING_ARENA";
 constexpr const char* kStrategy = "STARLING_STRATEGY";
 constexpr const char* kOptions = "STARLING_OPTIONS";
+constexpr const char* kLink = "STARLING_LINK";
 
 std::optional<std::string> variable(const char* name) {
   const char* const text = std::getenv(name);
@@ -50,6 +51,7 @@ Standing read_standing() {
   Standing standing;
   read_place(standing);
   if (const auto name = variable(kStrategy)) standing.strategy = *name;
+  if (const auto link = variable(kLink)) standing.link = transport::parse_link(*link, kLink);
   for (const std::string& word : split(variable(kOptions).value_or(""), ',')) {
     const std::size_t cut = word.find('=');
     if (cut == std::string::npos || cut == 0) {
@@ -65,9 +67,12 @@ Standing read_standing() {
 std::vector<std::pair<std::string, std::string>> variables_of(const Standing& standing) {
   std::vector<std::string> options;
   for (const auto& [name, value] : standing.options) options.push_back(concat(name, "=", value));
-  return {{kRank, std::to_string(standing.rank)},   {kWorkers, std::to_string(standing.workers)},
-          {kRanks, std::to_string(standing.ranks)}, {kArena, standing.arena},
-          {kStrategy, standing.strategy},           {kOptions, join(options, ",")}};
+  std::vector<std::pair<std::string, std::string>> variables{
+      {kRank, std::to_string(standing.rank)},   {kWorkers, std::to_string(standing.workers)},
+      {kRanks, std::to_string(standing.ranks)}, {kArena, standing.arena},
+      {kStrategy, standing.strategy},           {kOptions, join(options, ",")}};
+  if (standing.link) variables.emplace_back(kLink, text_of(*standing.link));
+  return variables;
 }
 
 }  // namespace starling::session

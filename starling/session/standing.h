@@ -1,12 +1,14 @@
 // Where a process stands in a run: its launcher tells it through variables of the environment.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "starling/core/types.h"
 #include "starling/strategy/options.h"
+#include "starling/transport/link.h"
 
 namespace starling::session {
 
@@ -17,12 +19,14 @@ struct Standing {
   std::string arena;  // the socket that hands out the shared memory; empty: alone
   std::string strategy = "allreduce";
   strategy::OptionTexts options;
+  std::optional<transport::Link> link;  // emulated between the ranks, each of which counts as a host
 
   bool trains() const { return rank < workers; }
 };
 
 // What STARLING_RANK, STARLING_WORKERS, STARLING_RANKS and STARLING_ARENA say, which are set together or not
-// at all, and STARLING_STRATEGY and STARLING_OPTIONS ("mode=ssp,staleness=3"). Without them a run of one.
+// at all, and STARLING_STRATEGY, STARLING_OPTIONS ("mode=ssp,staleness=3") and STARLING_LINK ("1gbe" or
+// "40gbit/5us"). Without them a run of one.
 // Throws InvalidArgument naming the variable.
 Standing read_standing();
 

@@ -14,6 +14,12 @@ using strategy::floats;
 using strategy::StepListener;
 using strategy::StepPlan;
 
+namespace {
+
+bool by_section(const StepPlan& plan) { return plan.listener != nullptr && plan.listener->by_section(); }
+
+}  // namespace
+
 SimWorker::SimWorker(const Blueprint& blueprint, Conductor& conductor, transport::Transport& net,
                      const Cluster& cluster, const Streams& streams)
     : Placed(blueprint.place, net, streams.strategy),
@@ -39,6 +45,7 @@ Task<bool> SimWorker::compute(const StepPlan& plan) {
     co_await run_piece(plan, pieces_);
     ++pieces_;
   }
+  if (plan.pieces > 1 && by_section(plan)) report_sections(*plan.listener);
   loss_ = samples_ > 0 ? loss_ / static_cast<double>(samples_) : std::numeric_limits<double>::quiet_NaN();
   journal().samples += samples_;
   conductor_.computed(*this);
@@ -55,7 +62,8 @@ Task<> SimWorker::pass_time(double seconds) {
   co_await runtime::sleep_until(end);
 }
 
-// The gradient is taken when the time has passed: only then have all sections been let through.
+// The gradient is taken between the passes: then all sections have been let through, and those that listen
+// may use a section's as soon as its time has come.
 Task<> SimWorker::run_piece(const StepPlan& plan, int piece) {
   const strategy::Stopwatch watch(*this, record::Activity::kCompute);
   const std::size_t batch = blueprint_.workload->batch();
@@ -63,24 +71,35 @@ Task<> SimWorker::run_piece(const StepPlan& plan, int piece) {
       slice_of(batch, static_cast<std::size_t>(plan.pieces), static_cast<std::size_t>(piece)).size();
   const double factor =
       draw(jitter_, jitter_random_) * static_cast<double>(samples) / static_cast<double>(batch);
-  if (plan.listener != nullptr && plan.listener->by_section()) {
-    co_await pass_sections(*plan.listener, factor);
-  } else {
+  if (!by_section(plan)) {
     co_await pass_time(blueprint_.times.total() * factor);
+    add_gradient(samples);
+    co_return;
   }
+  co_await pass_forward(*plan.listener, factor);
   add_gradient(samples);
+  co_await pass_backward(plan, factor);
 }
 
-Task<> SimWorker::pass_sections(StepListener& listener, double factor) {
-  const StepTimes& times = blueprint_.times;
-  for (std::size_t section = 0; section < times.forward.size(); ++section) {
+Task<> SimWorker::pass_forward(StepListener& listener, double factor) {
+  const std::vector<double>& times = blueprint_.times.forward;
+  for (std::size_t section = 0; section < times.size(); ++section) {
     co_await listener.before_forward(section);
-    co_await pass_time(times.forward[section] * factor);
+    co_await pass_time(times[section] * factor);
   }
-  for (std::size_t section = times.backward.size(); section-- > 0;) {
-    co_await pass_time(times.backward[section] * factor);
-    listener.gradient_ready(section);
+}
+
+// A piece's gradient has to be combined with those of the others first.
+Task<> SimWorker::pass_backward(const StepPlan& plan, double factor) {
+  const std::vector<double>& times = blueprint_.times.backward;
+  for (std::size_t section = times.size(); section-- > 0;) {
+    co_await pass_time(times[section] * factor);
+    if (plan.pieces == 1) plan.listener->gradient_ready(section);
   }
+}
+
+void SimWorker::report_sections(StepListener& listener) const {
+  for (std::size_t section = sections().size(); section-- > 0;) listener.gradient_ready(section);
 }
 
 // The gradient becomes the mean over the samples so far.

@@ -49,6 +49,7 @@ class SimWorker final : public strategy::Placed<strategy::Worker> {
   runtime::Task<> update() override;
   runtime::Task<> update(Slice part) override;
   std::vector<strategy::Data> optimizer_state() override;
+  double learning_rate() const override { return optimizer_->learning_rate(); }
 
   std::uint64_t step() const override { return step_; }
   std::size_t samples() const override { return samples_; }
@@ -59,7 +60,9 @@ class SimWorker final : public strategy::Placed<strategy::Worker> {
  private:
   runtime::Task<> run_piece(const strategy::StepPlan& plan, int piece);
   runtime::Task<> pass_time(double seconds);
-  runtime::Task<> pass_sections(strategy::StepListener& listener, double factor);
+  runtime::Task<> pass_forward(strategy::StepListener& listener, double factor);
+  runtime::Task<> pass_backward(const strategy::StepPlan& plan, double factor);
+  void report_sections(strategy::StepListener& listener) const;
   void add_gradient(std::size_t samples);
 
   const Blueprint& blueprint_;

@@ -209,16 +209,8 @@ record::RankRecord Universe::record_of(Rank rank) {
         std::min(simulation_.cluster.workers[index].joins, record.end);  // who never came has no time
     record.journal = std::move(workers_[index]->journal());
   }
-  if (service_ && rank == blueprint_.place.server) add_service(record);
+  if (service_ && rank == blueprint_.place.server) record::add_service(record, service_->journal());
   return record;
-}
-
-void Universe::add_service(record::RankRecord& record) {
-  for (record::Span span : service_->journal().spans) {
-    if (span.activity == record::Activity::kServe) span.background = record.trains;
-    record.journal.spans.push_back(span);
-  }
-  record.journal.staleness.merge(service_->journal().staleness);
 }
 
 record::Run simulate(const Simulation& simulation) { return Universe(simulation).run(); }

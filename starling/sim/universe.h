@@ -50,7 +50,6 @@ class Universe final : public Conductor {
   Scoreboard::Models models_that_count() const;
   record::Run result();
   record::RankRecord record_of(Rank rank);
-  void add_service(record::RankRecord& record);
 
   const Simulation& simulation_;
   std::unique_ptr<strategy::Strategy> strategy_;

@@ -2,6 +2,10 @@
 // the same update. All models stay equal bit for bit.
 //
 // A step takes max_i t_i + t_ar. Bytes sent per worker and step: 2 M (n-1)/n with ring or halving.
+//
+// With `bucket` the gradient is averaged in parts, the last layers first, each as soon as the backward pass
+// has come by it (Li et al., "PyTorch Distributed: experiences on accelerating data parallel training",
+// VLDB 2020): a step takes between max(t, t_ar) and t + t_ar.
 #pragma once
 
 #include "starling/strategy/registry.h"
@@ -11,10 +15,14 @@ namespace starling::strategy {
 class AllReduce final : public Strategy {
  public:
   AllReduce(const Options& options, int workers);
-  Task<> run(Worker& self) const override;
+  Task<> run(Worker& self) const override { return bucket_ ? run_in_buckets(self) : run_whole(self); }
 
  private:
+  Task<> run_whole(Worker& self) const;
+  Task<> run_in_buckets(Worker& self) const;
+
   collective::Choice algorithm_;
+  std::optional<std::size_t> bucket_;  // bytes
 };
 
 Row allreduce_row();

@@ -86,7 +86,7 @@ Task<> Dpsgd::run(Worker& self) const {
   while (co_await self.compute(plan)) {
     co_await neighbourhood.finish();
     neighbourhood.mix();
-    co_await self.update();
+    if (self.samples() > 0) co_await self.update();
   }
 }
 

@@ -1,5 +1,7 @@
 #include "starling/strategy/exchange.h"
 
+#include <algorithm>
+
 namespace starling::strategy {
 
 using collective::Choice;
@@ -17,13 +19,25 @@ Stopwatch::Stopwatch(Member& self, Activity activity, Rank whom, std::uint64_t m
 }
 
 Stopwatch::~Stopwatch() {
-  span_.end = self_.now();
+  const Time now = self_.now();
+  span_.end = now;
+  if (computed_ != nullptr && *computed_) span_.end = std::clamp(**computed_, span_.begin, now);
+  self_.journal().add(span_);
+  if (span_.end == now) return;
+  span_.background = false;
+  span_.begin = span_.end;
+  span_.end = now;
   self_.journal().add(span_);
 }
 
 Stopwatch& Stopwatch::in_background() {
   span_.background = true;
   return *this;
+}
+
+Stopwatch& Stopwatch::in_background_until(const std::optional<Time>& computed) {
+  computed_ = &computed;
+  return in_background();
 }
 
 namespace {
@@ -41,15 +55,32 @@ Task<> all_reduce(Member& self, SharedGroup group, Data data, Reduction how, Tag
   co_await collective::all_reduce(self.net(), std::move(group), data, how, tag, choice);
 }
 
+Task<> all_reduce_beside(Member& self, const std::optional<Time>& computed, SharedGroup group, Data data,
+                         Reduction how, Tag tag, Choice choice) {
+  Stopwatch watch(self, Activity::kMeet, record::kNobody, meeting_of(group, tag));
+  watch.in_background_until(computed);
+  co_await collective::all_reduce(self.net(), std::move(group), data, how, tag, choice);
+}
+
+double weight_of_gradient(const Worker& self) {
+  return self.equal_batches() ? 1 : static_cast<double>(self.samples());
+}
+
+// Who has no samples has a gradient of 0. Its weight is next to nothing and not 0, so that there is a mean,
+// which is 0, if nobody has any; beside a sample it vanishes in rounding.
+Reduction over_samples(const Worker& self) {
+  constexpr double kNone = 1e-30;
+  if (self.equal_batches()) return Reduction::mean();
+  return Reduction::weighted_mean(std::max(weight_of_gradient(self), kNone));
+}
+
 Task<> average_models(Worker& self, SharedGroup group, std::uint64_t round, Choice choice, Reduction how) {
   return all_reduce(self, std::move(group), self.parameters(), how, tag_of(Channel::kModel, round), choice);
 }
 
 Task<> average_gradients(Worker& self, SharedGroup group, std::uint64_t round, Choice choice) {
-  const Reduction how = self.equal_batches() ? Reduction::mean()
-                                             : Reduction::weighted_mean(static_cast<double>(self.samples()));
-  return all_reduce(self, std::move(group), self.gradients(), how, tag_of(Channel::kGradients, round),
-                    choice);
+  return all_reduce(self, std::move(group), self.gradients(), over_samples(self),
+                    tag_of(Channel::kGradients, round), choice);
 }
 
 Task<> receive(Member& self, Rank from, Tag tag, Data data) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "starling/strategy/worker.h"
 
@@ -9,7 +10,7 @@ namespace starling::strategy {
 
 // Tags of the strategies: which conversation, and its round. A round's tag is used once between the same
 // ranks, so what is left over from an exchange that failed meets nobody.
-enum class Channel : std::uint8_t { kGradients = 1, kModel, kLoss, kPush, kPull, kEnter, kLeave };
+enum class Channel : std::uint8_t { kGradients = 1, kModel, kLoss, kPush, kPull, kEnter, kLeave, kTerms };
 Tag tag_of(Channel channel, std::uint64_t round = 0);
 
 // Notes how long something took, when it goes out of scope.
@@ -22,15 +23,27 @@ class Stopwatch {
 
   // What is timed goes on while the worker computes: it is nobody's waiting.
   Stopwatch& in_background();
+  // The same until the computing is over; what then is left of it is noted as if it had begun there. The time
+  // may be filled in while the watch runs, which must not outlive it.
+  Stopwatch& in_background_until(const std::optional<Time>& computed);
 
  private:
   Member& self_;
   record::Span span_;
+  const std::optional<Time>* computed_ = nullptr;
 };
 
 // A collective of the group, noted as a meeting.
 Task<> all_reduce(Member& self, collective::SharedGroup group, Data data, collective::Reduction how, Tag tag,
                   collective::Choice choice = {});
+// The same beside the computing, which is over at a time that may be filled in meanwhile.
+Task<> all_reduce_beside(Member& self, const std::optional<Time>& computed, collective::SharedGroup group,
+                         Data data, collective::Reduction how, Tag tag, collective::Choice choice = {});
+
+// Of this worker's gradient in a mean over all samples: 1 if batches are equal, else its samples.
+double weight_of_gradient(const Worker& self);
+// How gradients become their mean over all samples.
+collective::Reduction over_samples(const Worker& self);
 
 // The group's models become their mean, weighted if `how` says so.
 Task<> average_models(Worker& self, collective::SharedGroup group, std::uint64_t round,

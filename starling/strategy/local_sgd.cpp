@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "starling/strategy/allreduce.h"
 #include "starling/strategy/exchange.h"
@@ -21,38 +20,33 @@ std::uint64_t adacomm_period(std::uint64_t first_period, std::uint64_t period, d
   return (period + 1) / 2;
 }
 
-// The period over time; the same on all workers, since all see the same mean loss.
-class LocalSgd::Period {
- public:
-  explicit Period(const LocalSgd& rules) : rules_(rules), steps_(rules.period_) {}
-
-  std::uint64_t steps() const { return steps_; }
-  void note_loss(double loss) {
-    losses_ += loss;
-    ++count_;
-  }
-
-  // After an average.
-  Task<> adapt(Worker& self, const collective::SharedGroup& everyone) {
-    ++averages_;
-    if (!rules_.adaptive_ || averages_ % rules_.check_ != 0) co_return;
-    double loss = losses_ / static_cast<double>(count_);
-    const Data one(reinterpret_cast<std::byte*>(&loss), 1, DType::kFloat64);
-    co_await all_reduce(self, everyone, one, Reduction::mean(), tag_of(Channel::kLoss, averages_));
-    if (first_loss_) steps_ = adacomm_period(rules_.period_, steps_, *first_loss_, loss);
-    if (!first_loss_) first_loss_ = loss;
-    losses_ = 0;
-    count_ = 0;
-  }
-
- private:
-  const LocalSgd& rules_;
-  std::uint64_t steps_;
-  std::uint64_t averages_ = 0;
-  double losses_ = 0;
-  std::uint64_t count_ = 0;
-  std::optional<double> first_loss_;
+// How far a worker is; the period is the same on all, since all see the same mean loss. Kept in checkpoints.
+struct LocalSgd::Progress {
+  std::uint64_t period = 0;
+  std::uint64_t alone = 0;     // steps since the last average
+  std::uint64_t averages = 0;  // so far
+  double losses = 0;           // sum since the last check
+  std::uint64_t count = 0;     // of these losses
+  std::uint64_t checks = 0;
+  double first_loss = 0;  // of the first check
 };
+
+// After an average.
+Task<> LocalSgd::adapt(Worker& self, Progress& now, const collective::SharedGroup& everyone) const {
+  ++now.averages;
+  if (!adaptive_ || now.averages % check_ != 0) co_return;
+  // Who had no samples all the while has no loss and, nearly, no weight.
+  double loss = now.count > 0 ? now.losses / static_cast<double>(now.count) : 0;
+  const double weight = now.count > 0 ? static_cast<double>(now.count) : 1e-30;
+  const Reduction how = self.equal_batches() ? Reduction::mean() : Reduction::weighted_mean(weight);
+  const Data one(reinterpret_cast<std::byte*>(&loss), 1, DType::kFloat64);
+  co_await all_reduce(self, everyone, one, how, tag_of(Channel::kLoss, now.averages));
+  if (now.checks > 0) now.period = adacomm_period(period_, now.period, now.first_loss, loss);
+  if (now.checks == 0) now.first_loss = loss;
+  ++now.checks;
+  now.losses = 0;
+  now.count = 0;
+}
 
 LocalSgd::LocalSgd(const Options& options, int)
     : algorithm_(algorithm_of(options)),
@@ -62,18 +56,21 @@ LocalSgd::LocalSgd(const Options& options, int)
 
 Task<> LocalSgd::run(Worker& self) const {
   const collective::SharedGroup everyone = self.everyone();
-  Period period(*this);
-  std::uint64_t alone = 0;  // steps since the last average
+  Progress now{.period = period_};
+  self.keep("local-sgd", bytes_of(now));
   while (co_await self.compute()) {
-    co_await self.update();
-    period.note_loss(self.loss());
-    if (++alone < period.steps()) continue;
+    if (self.samples() > 0) {
+      co_await self.update();
+      now.losses += self.loss();
+      ++now.count;
+    }
+    if (++now.alone < now.period) continue;
     co_await average_models(self, everyone, self.step(), algorithm_);
-    co_await period.adapt(self, everyone);
-    alone = 0;
+    co_await adapt(self, now, everyone);
+    now.alone = 0;
   }
   // The run yields one model.
-  if (alone > 0) co_await average_models(self, everyone, self.step(), algorithm_);
+  if (now.alone > 0) co_await average_models(self, everyone, self.step(), algorithm_);
 }
 
 Row local_sgd_row() {
@@ -100,6 +97,7 @@ Row local_sgd_row() {
         return (shape.steps + period - 1) / period *
                all_reduce_bytes(options, shape.workers, shape.elements, rank);
       },
+      .equal_models = [](const Options& options) { return options.integer("period") == 1; },
       .variants = {{}, {{"period", "1"}}, {{"period", "7"}, {"adapt", "adacomm"}, {"check", "2"}}},
   };
 }

@@ -23,7 +23,9 @@ class LocalSgd final : public Strategy {
   Task<> run(Worker& self) const override;
 
  private:
-  class Period;
+  struct Progress;
+
+  Task<> adapt(Worker& self, Progress& now, const collective::SharedGroup& everyone) const;
 
   collective::Choice algorithm_;
   std::uint64_t period_;

@@ -29,6 +29,16 @@ bool reads_as(std::string_view text, Number& value) {
 
 bool in_range(const OptionSpec& spec, double value) { return value >= spec.lowest && value <= spec.highest; }
 
+constexpr std::string_view kNone = "none";
+
+bool is_size(std::string_view text) {
+  try {
+    return text == kNone || parse_size(text, "") >= 1;
+  } catch (const InvalidArgument&) {
+    return false;
+  }
+}
+
 bool acceptable(const OptionSpec& spec, const std::string& text) {
   std::int64_t whole = 0;
   double number = 0;
@@ -41,6 +51,8 @@ bool acceptable(const OptionSpec& spec, const std::string& text) {
       return text == "0" || text == "1";
     case Kind::kChoice:
       return std::find(spec.choices.begin(), spec.choices.end(), text) != spec.choices.end();
+    case Kind::kSize:
+      return is_size(text);
     case Kind::kText:
       return !text.empty();
   }
@@ -88,6 +100,10 @@ OptionSpec OptionSpec::choice(std::string name, std::vector<std::string> choices
   return {std::move(name), Kind::kChoice, std::move(first), std::move(help), 0, 0, std::move(choices), {}};
 }
 
+OptionSpec OptionSpec::size(std::string name, std::string help) {
+  return {std::move(name), Kind::kSize, std::string(kNone), std::move(help), 0, 0, {}, {}};
+}
+
 OptionSpec OptionSpec::text(std::string name, std::string fallback, std::string help) {
   return {std::move(name), Kind::kText, std::move(fallback), std::move(help), 0, 0, {}, {}};
 }
@@ -107,6 +123,8 @@ std::string OptionSpec::allowed() const {
       return "0, 1";
     case Kind::kChoice:
       return join(choices);
+    case Kind::kSize:
+      return "none, or bytes from 1 on with an optional k, m or g";
     case Kind::kText:
       return "text";
   }
@@ -150,6 +168,12 @@ double Options::number(std::string_view name) const {
 }
 
 bool Options::flag(std::string_view name) const { return text(name) == "1"; }
+
+std::optional<std::size_t> Options::size(std::string_view name) const {
+  const std::string& value = text(name);
+  if (value == kNone) return {};
+  return parse_size(value, name);
+}
 
 const std::string& Options::text(std::string_view name) const {
   const auto found = values_.find(name);

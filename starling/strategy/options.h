@@ -2,8 +2,10 @@
 // The command line, the documentation and the tests read the declarations; the strategy reads the values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +13,7 @@
 namespace starling::strategy {
 
 struct OptionSpec {
-  enum class Kind { kInteger, kNumber, kFlag, kChoice, kText };
+  enum class Kind { kInteger, kNumber, kFlag, kChoice, kSize, kText };
 
   std::string name;
   Kind kind = Kind::kText;
@@ -28,7 +30,8 @@ struct OptionSpec {
                            std::string help);
   static OptionSpec flag(std::string name, std::string help);  // off by default
   static OptionSpec choice(std::string name, std::vector<std::string> choices,
-                           std::string help);  // the first
+                           std::string help);                  // the first
+  static OptionSpec size(std::string name, std::string help);  // none by default
   static OptionSpec text(std::string name, std::string fallback, std::string help);
   OptionSpec with(std::string condition) &&;
 
@@ -49,7 +52,8 @@ class Options {
   std::int64_t integer(std::string_view name) const;
   double number(std::string_view name) const;
   bool flag(std::string_view name) const;
-  const std::string& text(std::string_view name) const;  // also of a choice
+  std::optional<std::size_t> size(std::string_view name) const;  // bytes
+  const std::string& text(std::string_view name) const;          // also of a choice
 
   // Every option with its value, defaults included.
   const std::map<std::string, std::string, std::less<>>& values() const { return values_; }

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <vector>
 
+#include "starling/core/error.h"
 #include "starling/strategy/worker.h"
 
 namespace starling::strategy {
@@ -25,7 +27,8 @@ struct Place {
   std::vector<int> host_of_rank;
   std::vector<bool> starts;  // by worker
   optim::OptimizerSpec optimizer;
-  std::size_t elements = 0;  // of the model
+  std::string no_flat_optimizer;  // why the worker's own optimiser has no flat form; empty: it has
+  std::size_t elements = 0;       // of the model
   bool ghost = false;
   std::vector<float> initial_model;  // empty if ghost
 };
@@ -61,6 +64,7 @@ class Placed : public Base {
   }
 
   std::unique_ptr<optim::Optimizer> make_optimizer(std::size_t count) override {
+    if (!place_.no_flat_optimizer.empty()) throw InvalidArgument(place_.no_flat_optimizer);
     return optim::make_optimizer(place_.optimizer, place_.ghost ? 0 : count);
   }
 

@@ -26,8 +26,11 @@ Task<> ParameterServer::run(Worker& self) const {
     co_await receive(self, server, own_tag(Channel::kPull, self.rank()), self.parameters());
   }
   while (co_await self.compute()) {
+    PushTerms terms{weight_of_gradient(self), self.learning_rate()};
+    auto announced = self.net().send(server, own_tag(Channel::kTerms, self.rank()), bytes_of(terms));
     auto pushed = self.net().send(server, own_tag(Channel::kPush, self.rank()), self.gradients().span());
     co_await receive(self, server, own_tag(Channel::kPull, self.rank()), self.parameters());
+    co_await announced;
     co_await pushed;
   }
   co_await self.net().send(server, own_tag(Channel::kLeave, self.rank()), {});
@@ -57,14 +60,19 @@ Row ps_row() {
                    .staleness = "bsp 0; ssp: workers are at most `staleness` steps apart; asp none",
                    .waits_for =
                        "bsp: all but the `backup` slowest; ssp: who is `staleness` steps behind; asp: nobody",
-                   .bytes = "M (the server: n M)"},
+                   .bytes = "M + 16 (the server: n M)"},
       .make = make<ParameterServer>,
       .bytes_sent = [](const Options& options, const Shape& shape,
                        Rank rank) -> std::optional<std::uint64_t> {
-        const std::uint64_t own = shape.steps * shape.elements * sizeof(float);
+        const std::uint64_t model = shape.elements * sizeof(float);
         const bool serves = rank == 0 && options.text("server") == "beside";
-        return serves ? own + own * static_cast<std::uint64_t>(shape.workers) : own;
+        const std::uint64_t served = serves ? model * static_cast<std::uint64_t>(shape.workers) : 0;
+        return shape.steps * (model + sizeof(PushTerms) + served);
       },
+      .equal_models =
+          [](const Options& options) {
+            return options.text("mode") == "bsp" && options.integer("backup") == 0;
+          },
       .variants = {{},
                    {{"mode", "bsp"}, {"backup", "1"}},
                    {{"mode", "asp"}},

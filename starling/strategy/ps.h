@@ -1,5 +1,5 @@
-// Parameter server: one server holds the model; a worker pushes its gradient, the server updates, the worker
-// gets the model back.
+// Parameter server: one server holds the model; a worker pushes its gradient, the server updates with the
+// worker's learning rate, the worker gets the model back.
 //
 //   bsp  a version is made from the gradients of all n workers. With `backup` = b it is made from the first
 //        n - b of them and a gradient that comes later is dropped (Chen, Pan, Monga, Bengio and Jozefowicz,
@@ -9,7 +9,10 @@
 //        et al., "More effective distributed ML via a stale synchronous parallel parameter server", NIPS'13):
 //        max_i c_i - min_j c_j <= s at every instant, c_i being the steps that worker i has finished.
 //
-// Bytes sent per worker and step: M. The server sends and receives n M, which is the bottleneck.
+// A mean is over samples where batches are unequal.
+//
+// Bytes sent per worker and step: M, and 16 for weight and learning rate. The server sends and receives n M,
+// which is the bottleneck.
 //
 // A worker that dies or leaves is no longer waited for; one that comes later is given the model and counts
 // from the slowest worker's clock on. If the server dies, everyone ends with PeerLost.
@@ -31,6 +34,9 @@ class ParameterServer final : public Strategy {
   ParameterServer(const Options& options, int workers);
   Task<> run(Worker& self) const override;
   Placement service() const override { return placement_; }
+  // With backup workers one may be steps behind the others and yet be needed together with them for a
+  // version.
+  bool may_pause() const override { return rules_.backup == 0; }
   Task<> serve(Member& self) const override;
 
  private:

@@ -1,6 +1,7 @@
 #include "starling/strategy/ps_server.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "starling/core/combine.h"
 #include "starling/core/error.h"
@@ -14,8 +15,29 @@ PsServer::PsServer(Member& self, ParameterServer::Rules rules)
       model_(self.initial_model()),
       optimizer_(self.make_optimizer(model_.data.count)) {
   for (Rank rank = 0; rank < self.workers(); ++rank) {
-    clients_.push_back({.rank = rank, .gradient = self.allocate(model_.data.count)});
-    if (self.starts(rank)) enter(clients_.back());
+    Client& client = clients_.emplace_back();
+    client.rank = rank;
+    client.gradient = self.allocate(model_.data.count);
+  }
+  keep_state();
+  for (Client& client : clients_) {
+    if (self.starts(client.rank)) enter(client);
+  }
+}
+
+// For a checkpoint while all workers are between two steps: no gradient is under way then.
+void PsServer::keep_state() {
+  if (model_.data.ghost()) return;
+  self_.keep("server model", model_.data.span());
+  std::size_t index = 0;
+  for (const std::span<float> vector : optimizer_->state()) {
+    self_.keep(concat("server optimizer ", index++), std::as_writable_bytes(vector));
+  }
+  self_.keep("server updates", bytes_of(updates_));
+  optimizer_->set_steps(updates_);
+  self_.keep("server version", bytes_of(version_));
+  for (Client& client : clients_) {
+    self_.keep(concat("server client ", client.rank), bytes_of(client.progress));
   }
 }
 
@@ -32,7 +54,7 @@ Task<> PsServer::attend(Client& client) {
   try {
     if (!client.active) {
       co_await self_.net().recv(client.rank, own_tag(Channel::kEnter, client.rank), {});
-      if (!clocks_.empty()) client.clock = clocks_.begin()->first;
+      if (!clocks_.empty()) client.progress.clock = clocks_.begin()->first;
       enter(client);
       co_await send_model(client);
     }
@@ -44,7 +66,9 @@ Task<> PsServer::attend(Client& client) {
 
 Task<> PsServer::serve_steps(Client& client) {
   for (;;) {
+    auto terms = self_.net().recv(client.rank, own_tag(Channel::kTerms, client.rank), bytes_of(client.terms));
     co_await self_.net().recv(client.rank, own_tag(Channel::kPush, client.rank), client.gradient.data.span());
+    co_await terms;
     tick(client);
     if (rules_.mode == Mode::kBsp) {
       co_await join_version(client);
@@ -67,20 +91,20 @@ Task<> PsServer::watch_for_leave(Client& client) {
 void PsServer::enter(Client& client) {
   client.active = true;
   ++active_;
-  ++clocks_[client.clock];
+  ++clocks_[client.progress.clock];
 }
 
 void PsServer::tick(Client& client) {
-  if (client.active) ++clocks_[client.clock + 1];
-  ++client.clock;
-  if (client.active) remove_clock(client.clock - 1);
+  if (client.active) ++clocks_[client.progress.clock + 1];
+  ++client.progress.clock;
+  if (client.active) remove_clock(client.progress.clock - 1);
 }
 
 void PsServer::leave(Client& client) {
   if (!client.active) return;
   client.active = false;
   --active_;
-  remove_clock(client.clock);
+  remove_clock(client.progress.clock);
   if (rules_.mode == Mode::kBsp) make_version_if_complete();
 }
 
@@ -100,24 +124,32 @@ Task<> PsServer::send_model(Client& client) {
     copy(model_.data, snapshot_->data);
   }
   const std::shared_ptr<Buffer> sent = snapshot_;
-  client.version = version_;
+  client.progress.version = version_;
   co_await self_.net().send(client.rank, own_tag(Channel::kPull, client.rank), sent->data.span());
 }
 
-void PsServer::apply(Client& client) {
-  const Stopwatch watch(self_, record::Activity::kServe, client.rank);
-  self_.journal().staleness.note(version_ - client.version);
-  if (!model_.data.ghost()) optimizer_->step(floats(model_.data), floats(client.gradient.data));
+void PsServer::update(double learning_rate, Data gradient) {
+  optimizer_->set_learning_rate(learning_rate);
+  if (!model_.data.ghost()) optimizer_->step(floats(model_.data), floats(gradient));
+  updates_ = optimizer_->steps();
   ++version_;
+}
+
+// Who has no samples has nothing to apply and only asks for the model.
+void PsServer::apply(Client& client) {
+  if (client.terms.weight == 0) return;
+  const Stopwatch watch(self_, record::Activity::kServe, client.rank);
+  self_.journal().staleness.note(version_ - client.progress.version);
+  update(client.terms.learning_rate, client.gradient.data);
 }
 
 // A gradient of an earlier version comes too late and is dropped.
 Task<> PsServer::join_version(Client& client) {
-  if (client.version < version_) co_return;
+  if (client.progress.version < version_) co_return;
   const Time arrived = self_.now();
   arrived_.push_back(&client);
   make_version_if_complete();
-  while (client.version == version_) co_await progress_;
+  while (client.progress.version == version_) co_await progress_;
   self_.journal().add({.activity = record::Activity::kHold,
                        .whom = client.rank,
                        .because = last_arrived_,
@@ -125,30 +157,36 @@ Task<> PsServer::join_version(Client& client) {
                        .end = self_.now()});
 }
 
-// The mean is taken in the order of the ranks, whoever came first.
+// Weights of 1 change no bit. If nobody has samples, all gradients are 0, and so is their mean.
+void PsServer::average_arrived(Data mean) const {
+  std::vector<const std::byte*> gradients;
+  std::vector<double> weights;
+  for (const Client* client : arrived_) {
+    gradients.push_back(client->gradient.data.bytes);
+    weights.push_back(client->terms.weight);
+  }
+  const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
+  combine(mean.type, {.weights = weights, .divisor = all > 0 ? all : 1}, mean.bytes, gradients, mean.count);
+}
+
+// The mean is taken in the order of the ranks, whoever came first. All have the same learning rate.
 void PsServer::make_version_if_complete() {
   const std::size_t wanted = std::min(active_, clients_.size() - static_cast<std::size_t>(rules_.backup));
   if (arrived_.empty() || arrived_.size() < wanted) return;
   last_arrived_ = arrived_.back()->rank;
   std::sort(arrived_.begin(), arrived_.end(),
             [](const Client* a, const Client* b) { return a->rank < b->rank; });
-  const Data sum = arrived_.front()->gradient.data;
-  if (!sum.ghost()) {
-    std::vector<const std::byte*> gradients;
-    for (const Client* client : arrived_) gradients.push_back(client->gradient.data.bytes);
-    const Combine mean{.divisor = static_cast<double>(arrived_.size())};
-    combine(sum.type, mean, sum.bytes, gradients, sum.count);
-    optimizer_->step(floats(model_.data), floats(sum));
-  }
+  const Data mean = arrived_.front()->gradient.data;
+  if (!mean.ghost()) average_arrived(mean);
+  update(arrived_.front()->terms.learning_rate, mean);
   for (std::size_t i = 0; i < arrived_.size(); ++i) self_.journal().staleness.note(0);
   arrived_.clear();
-  ++version_;
   progress_.pulse();
 }
 
 Task<> PsServer::wait_for_slowest(Client& client) {
   for (;;) {
-    if (clocks_.empty() || client.clock < clocks_.begin()->first + rules_.staleness) co_return;
+    if (clocks_.empty() || client.progress.clock < clocks_.begin()->first + rules_.staleness) co_return;
     const Rank behind = slowest();
     const Time begin = self_.now();
     co_await progress_;
@@ -162,7 +200,7 @@ Task<> PsServer::wait_for_slowest(Client& client) {
 
 Rank PsServer::slowest() const {
   const auto found = std::find_if(clients_.begin(), clients_.end(), [&](const Client& client) {
-    return client.active && client.clock == clocks_.begin()->first;
+    return client.active && client.progress.clock == clocks_.begin()->first;
   });
   return found == clients_.end() ? record::kNobody : found->rank;
 }

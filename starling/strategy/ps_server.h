@@ -19,6 +19,13 @@ inline Tag own_tag(Channel channel, Rank worker) {
   return tag_of(channel, static_cast<std::uint64_t>(worker));
 }
 
+// Goes ahead of every gradient: what the server has to know to apply it. Always sent, so that the server
+// knows what comes.
+struct PushTerms {
+  double weight = 0;         // in a mean; 0: computed from no samples
+  double learning_rate = 0;  // the worker's
+};
+
 class PsServer {
  public:
   PsServer(Member& self, ParameterServer::Rules rules);
@@ -27,11 +34,17 @@ class PsServer {
  private:
   using Mode = ParameterServer::Mode;
 
-  struct Client {
-    Rank rank = 0;
-    bool active = false;        // is waited for
+  // What a checkpoint holds of a worker.
+  struct Progress {
     std::uint64_t clock = 0;    // steps it has finished
     std::uint64_t version = 0;  // of the model it computes with
+  };
+
+  struct Client {
+    Rank rank = 0;
+    bool active = false;  // is waited for
+    Progress progress;
+    PushTerms terms;
     Buffer gradient;
   };
 
@@ -46,8 +59,11 @@ class PsServer {
   void leave(Client& client);
   void remove_clock(std::uint64_t clock);
 
+  void keep_state();
+  void update(double learning_rate, Data gradient);
   void apply(Client& client);
   Task<> join_version(Client& client);
+  void average_arrived(Data mean) const;
   void make_version_if_complete();
   Task<> wait_for_slowest(Client& client);
   Rank slowest() const;
@@ -56,6 +72,7 @@ class PsServer {
   ParameterServer::Rules rules_;
   Buffer model_;
   std::unique_ptr<optim::Optimizer> optimizer_;
+  std::uint64_t updates_ = 0;  // of the optimiser
   std::uint64_t version_ = 0;
   // The model as it was when this version was sent: the server goes on while the message is on its way.
   std::shared_ptr<Buffer> snapshot_;

@@ -8,9 +8,40 @@
 
 namespace starling::strategy {
 
+namespace {
+
+// "mode=asp, server=own"
+template <class Map>
+std::string text_of(const Map& options) {
+  std::vector<std::string> texts;
+  texts.reserve(options.size());
+  for (const auto& [name, value] : options) texts.push_back(concat(name, "=", value));
+  return join(texts);
+}
+
+}  // namespace
+
 const std::vector<Row>& registry() {
   static const std::vector<Row> rows{allreduce_row(), local_sgd_row(), ps_row(), dpsgd_row()};
   return rows;
+}
+
+bool has_equal_models(const Row& row, const Options& options) {
+  return row.equal_models && row.equal_models(options);
+}
+
+void check_equal_models(const Row& row, const Options& options) {
+  if (has_equal_models(row, options)) return;
+  std::vector<std::string> allowed;
+  for (const Row& other : registry()) {
+    for (const OptionTexts& variant : other.variants) {
+      if (!has_equal_models(other, Options::parse(other.options, other.name, variant))) continue;
+      allowed.push_back(variant.empty() ? other.name : concat(other.name, " with ", text_of(variant)));
+      break;
+    }
+  }
+  throw InvalidArgument(concat("strategy ", row.name, " with ", text_of(options.values()),
+                               ": the workers' models may differ between steps; allowed: ", join(allowed)));
 }
 
 const Row& find_strategy(std::string_view name) {

@@ -45,6 +45,8 @@ struct Row {
   std::function<std::unique_ptr<Strategy>(const Options&, int workers)> make = {};
   // Exactly what a worker sends in a run without losses; none where it depends on more than this.
   std::function<std::optional<std::uint64_t>(const Options&, const Shape&, Rank)> bytes_sent = {};
+  // Whether with these options all workers' models have the same bits between two steps; none: never.
+  std::function<bool(const Options&)> equal_models = {};
   // Settings that the conformance tests run.
   std::vector<OptionTexts> variants = {};
 };
@@ -55,6 +57,10 @@ std::unique_ptr<Strategy> make(const Options& options, int workers) {
 }
 
 const std::vector<Row>& registry();
+
+bool has_equal_models(const Row& row, const Options& options);
+// InvalidArgument if not, with settings of which it is true.
+void check_equal_models(const Row& row, const Options& options);
 
 // InvalidArgument, with the nearest name, if there is none of this name.
 const Row& find_strategy(std::string_view name);

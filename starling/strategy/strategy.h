@@ -18,6 +18,10 @@ class Strategy {
   // What a worker does from its first batch to its last.
   virtual Task<> run(Worker& self) const = 0;
 
+  // Whether every worker may rest after the same number of steps until the last one has come there, as for a
+  // checkpoint: those who rest hold up nobody who has not.
+  virtual bool may_pause() const { return true; }
+
   // Where serve() runs.
   virtual Placement service() const { return Placement::kNone; }
   // Answers the workers. It need not end: it is cancelled when the last worker has finished.

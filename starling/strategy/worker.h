@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "starling/collective/collective.h"
@@ -37,6 +38,13 @@ struct Buffer {
 inline std::span<float> floats(Data data) { return {reinterpret_cast<float*>(data.bytes), data.count}; }
 
 void copy(Data from, Data to);
+
+// For messages and Member::keep.
+template <class Plain>
+std::span<std::byte> bytes_of(Plain& value) {
+  static_assert(std::is_trivially_copyable_v<Plain>);
+  return std::as_writable_bytes(std::span<Plain, 1>(&value, 1));
+}
 
 // What a worker and a service have in common. It belongs to the thread of its scheduler.
 class Member {
@@ -71,6 +79,10 @@ class Member {
   // An optimiser with the run's hyper-parameters for a vector that is not a worker's replica: a server's
   // model, a shard. InvalidArgument, naming it, if the worker's own optimiser has no such form.
   virtual std::unique_ptr<optim::Optimizer> make_optimizer(std::size_t count) = 0;
+
+  // State that a checkpoint has to hold besides the worker's model and optimiser, as long as the caller
+  // lives. In a run that goes on from a checkpoint `state` has its old value when the call returns.
+  virtual void keep(std::string_view name, std::span<std::byte> state);
 };
 
 // Told about a step while it runs, by section of the model. Calls come in the member's thread.
@@ -81,7 +93,9 @@ class StepListener {
   virtual void begins() {}
   // Awaited before the forward pass uses the section's parameters.
   virtual Task<> before_forward(std::size_t section);
-  // The section's gradient is complete: roughly in reverse order.
+  // The section's gradient is complete, and the listener's: roughly in reverse order. Where batches are
+  // unequal, the step's samples are known. Of a batch that is cut in pieces all sections are complete after
+  // the last one.
   virtual void gradient_ready(std::size_t section);
 
   // False: before_forward and gradient_ready need not be called.
@@ -100,8 +114,8 @@ struct StepPlan {
 inline const StepPlan kWholeStep{};
 
 // One that trains. Between the call of compute() and its end the parameters may be read and not written, and
-// the gradients not be touched: the user's thread works with them. An exchange that goes on meanwhile works
-// on a buffer of its own and is reconciled when compute() is over.
+// the gradients not be touched before their section is ready: the user's thread works with them. An exchange
+// that goes on meanwhile works on a buffer of its own and is reconciled when compute() is over.
 class Worker : public Member {
  public:
   virtual Data parameters() = 0;
@@ -120,8 +134,11 @@ class Worker : public Member {
   virtual Task<> update(Slice part) = 0;
   // Vectors that the optimiser keeps, as long as the model; empty if it has none yet or does not show them.
   virtual std::vector<Data> optimizer_state() = 0;
+  // That update() uses now; who updates elsewhere uses the same.
+  virtual double learning_rate() const = 0;
 
   // Of the last step: how many it is, counted from 1; its samples, pieces and mean loss (NaN if unknown).
+  // Where batches are unequal a step may have no samples; its gradient is 0.
   virtual std::uint64_t step() const = 0;
   virtual std::size_t samples() const = 0;
   virtual int pieces() const = 0;

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <vector>
 
 #include "starling/collective/collective.h"
+#include "starling/collective/select.h"
 #include "starling/core/error.h"
 #include "starling/core/random.h"
 #include "tests/support/check.h"
@@ -51,7 +53,7 @@ struct Case {
   Group group;
   std::size_t count = 0;
   Kind kind = Kind::kSum;
-  Algorithm algorithm = Algorithm::kDirect;
+  Choice algorithm = Algorithm::kDirect;
   bool in_arena = false;
   std::size_t shift = 0;  // elements before the first: unaligned starts
 };
@@ -120,6 +122,7 @@ Task<> random_cases(Peer& peer) {
     Case c = draw(round, random, type);
     c.in_arena = random.chance(0.5);
     c.shift = random.below(4);
+    if (c.algorithm == Algorithm::kDirect && peer.net.shared() == nullptr) c.algorithm.reset();
     if (std::find(c.group.begin(), c.group.end(), peer.net.rank()) == c.group.end()) continue;
     co_await reduce_as(peer.net, type, c);
   }
@@ -127,6 +130,25 @@ Task<> random_cases(Peer& peer) {
 
 TEST(ShmPropertyTest, AllTypesReductionsAndAlgorithms) {
   const auto outcomes = testing::ShmWorld().run(kRanks, random_cases);
+  for (const std::string& outcome : outcomes) EXPECT_EQ(outcome, "");
+}
+
+// As between hosts: what shares memory is not even asked.
+TEST(ShmPropertyTest, AllTypesReductionsAndAlgorithmsOverLinks) {
+  const transport::Link link{5e9, std::chrono::microseconds(5)};
+  const auto outcomes = testing::ShmWorld(link).run(kRanks, random_cases);
+  for (const std::string& outcome : outcomes) EXPECT_EQ(outcome, "");
+}
+
+Task<> check_choice(Peer& peer) {
+  const Group group{0, 1};
+  testing::check(choose(peer.net, group, 1, {}) == Algorithm::kDoubling, "the network's table for little");
+  testing::check(choose(peer.net, group, 1 << 20, {}) == Algorithm::kHalving, "the network's table for much");
+  co_return;
+}
+
+TEST(ShmPropertyTest, LinkedRanksChooseAsOnANetwork) {
+  const auto outcomes = testing::ShmWorld(transport::Link{}).run(2, check_choice);
   for (const std::string& outcome : outcomes) EXPECT_EQ(outcome, "");
 }
 

@@ -109,7 +109,7 @@ TEST(Optimizer, StateHasOneVectorPerMoment) {
 }
 
 TEST(Optimizer, TheLearningRateCanChange) {
-  for (const Kind kind : {Kind::kSgd, Kind::kAdamW}) {
+  for (const Kind kind : {Kind::kSgd, Kind::kAdam, Kind::kAdamW}) {
     const auto optimizer = make_optimizer({.kind = kind, .learning_rate = 0.5}, 1);
     EXPECT_EQ(optimizer->learning_rate(), 0.5);
     optimizer->set_learning_rate(0);
@@ -129,7 +129,7 @@ TEST(Optimizer, TheLearningRateCanChange) {
 }
 
 TEST(Optimizer, VectorsOfTheWrongSizeAreRefused) {
-  for (const Kind kind : {Kind::kSgd, Kind::kAdamW}) {
+  for (const Kind kind : {Kind::kSgd, Kind::kAdam, Kind::kAdamW}) {
     const auto optimizer = make_optimizer({.kind = kind}, 3);
     std::vector<float> two(2), three(3);
     EXPECT_THROW(optimizer->apply({0, 3}, three, three), InvalidArgument) << "before advance()";
@@ -179,13 +179,14 @@ TEST(OptimizerSpec, OnlyWhatTheKindUsesIsChecked) {
 }
 
 TEST(OptimizerSpec, NamesAreReadBack) {
-  for (const Kind kind : {Kind::kSgd, Kind::kAdamW}) EXPECT_EQ(parse_optimizer(name_of(kind), "x"), kind);
+  for (const Kind kind : {Kind::kSgd, Kind::kAdam, Kind::kAdamW})
+    EXPECT_EQ(parse_optimizer(name_of(kind), "x"), kind);
   EXPECT_EQ(name_of(Kind::kAdamW), "adamw");
   try {
     parse_optimizer("Adam", "optimizer.kind");
     FAIL() << "accepted";
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(), "optimizer.kind: unknown optimizer 'Adam'; allowed: sgd, adamw");
+    EXPECT_STREQ(error.what(), "optimizer.kind: unknown optimizer 'Adam'; allowed: sgd, adam, adamw");
   }
 }
 

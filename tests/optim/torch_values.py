@@ -23,6 +23,8 @@ RUNS = [
      {"learning_rate": 0.05, "weight_decay": 0.01, "momentum": 0.8, "dampening": 0.3}),
     ("nesterov, decay", "Sgd",
      {"learning_rate": 0.02, "weight_decay": 0.005, "momentum": 0.9, "nesterov": True}),
+    ("defaults of torch", "Adam", {"learning_rate": 0.001}),
+    ("decay", "Adam", {"learning_rate": 0.02, "weight_decay": 0.1, "beta1": 0.8}),
     ("defaults of torch", "AdamW", {"learning_rate": 0.001, "weight_decay": 0.01}),
     ("slower, coarser", "AdamW",
      {"learning_rate": 0.03, "weight_decay": 0.1, "beta1": 0.4, "beta2": 0.95, "epsilon": 1e-3}),
@@ -31,8 +33,8 @@ RUNS = [
 
 def make(kind, x, spec):
     options = {"lr": spec["learning_rate"], "weight_decay": spec.get("weight_decay", 0), "foreach": False}
-    if kind == "AdamW":
-        return torch.optim.AdamW([x], betas=(spec.get("beta1", 0.9), spec.get("beta2", 0.999)),
+    if kind != "Sgd":
+        return getattr(torch.optim, kind)([x], betas=(spec.get("beta1", 0.9), spec.get("beta2", 0.999)),
                                  eps=spec.get("epsilon", 1e-8), **options)
     return torch.optim.SGD([x], momentum=spec.get("momentum", 0), dampening=spec.get("dampening", 0),
                            nesterov=spec.get("nesterov", False), **options)

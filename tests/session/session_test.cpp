@@ -4,72 +4,21 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/mman.h>
 
 #include <cmath>
 
 #include "starling/core/error.h"
 #include "starling/session/forked_ranks.h"
-#include "starling/sim/blueprint.h"
+#include "tests/session/jobs.h"
 #include "tests/support/check.h"
-#include "tests/support/simulations.h"
 
 namespace starling::session {
 namespace {
 
 using strategy::OptionTexts;
+using testing::Board;
+using testing::Job;
 using testing::simulation_of;
-
-// Memory that the forked ranks write their results to.
-class Board {
- public:
-  explicit Board(std::size_t count) : count_(count) {
-    void* const memory =
-        mmap(nullptr, count * sizeof(float), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw Error("mmap failed");
-    values_ = static_cast<float*>(memory);
-  }
-  ~Board() { munmap(values_, count_ * sizeof(float)); }
-  Board(const Board&) = delete;
-  Board& operator=(const Board&) = delete;
-  std::span<float> part(std::size_t index, std::size_t size) { return {values_ + index * size, size}; }
-
- private:
-  std::size_t count_;
-  float* values_ = nullptr;
-};
-
-// A simulation done for real.
-struct Job {
-  sim::Simulation simulation;
-  std::unique_ptr<strategy::Strategy> strategy;
-  int workers = 0;
-
-  explicit Job(sim::Simulation what) : simulation(std::move(what)) {
-    strategy = sim::make_strategy(simulation);
-    workers = static_cast<int>(simulation.cluster.workers.size());
-  }
-  int ranks() const { return workers + (strategy->service() == strategy::Placement::kOwnRank ? 1 : 0); }
-  std::size_t elements() const { return simulation.workload->parameters(); }
-
-  Session::Setting setting() const {
-    Session::Setting setting;
-    setting.workers = workers;
-    setting.optimizer = simulation.optimizer;
-    setting.worker.sections = simulation.workload->sections();
-    setting.worker.steps = simulation.steps;
-    return setting;
-  }
-  std::vector<float> initial_model() const {
-    std::vector<float> model(elements());
-    Random random = Random(simulation.seed).fork(sim::kModel);
-    simulation.workload->initialize(model, random);
-    return model;
-  }
-  Random data(Rank rank) const {
-    return Random(simulation.seed).fork(sim::kData).fork(static_cast<std::uint64_t>(rank));
-  }
-};
 
 // One rank's life; `step` is told the number of each batch.
 void live(
@@ -87,7 +36,7 @@ void live(
     step(batch);
     const double loss =
         workload.gradient(net.rank(), session.parameters(), session.gradients(), workload.batch(), random);
-    session.computed({workload.batch(), loss});
+    session.computed({.samples = workload.batch(), .loss = loss});
   }
   const std::span<float> result = session.parameters();
   std::copy(result.begin(), result.end(),
@@ -95,13 +44,14 @@ void live(
 }
 
 void expect_as_simulated(const std::string& strategy, const OptionTexts& options, int workers,
-                         float tolerance) {
+                         float tolerance, const std::optional<transport::Link>& link = {}) {
   sim::Simulation simulation = simulation_of(strategy, options, workers);
   simulation.optimizer.momentum = 0.9;
   const auto simulated = testing::run_to_end(simulation).models;
   const Job job(simulation);
   Board board(static_cast<std::size_t>(workers) * job.elements());
-  ForkedRanks ranks(job.ranks(), [&](transport::Transport& net) { live(job, net, board); });
+  ForkedRanks ranks(
+      job.ranks(), [&](transport::Transport& net) { live(job, net, board); }, link);
   for (const Outcome& outcome : ranks.wait()) EXPECT_TRUE(outcome.good()) << outcome.error << outcome.signal;
   for (std::size_t rank = 0; rank < simulated.size(); ++rank) {
     const std::span<const float> real = board.part(rank, job.elements());
@@ -201,13 +151,13 @@ TEST(Session, AProgramThatLeavesEarlyIsLostToTheOthers) {
 
 // On one rank, in this process.
 template <class Body>
-void with_session(const strategy::Strategy& strategy, Session::Setting setting, Session::Update update,
+void with_session(const strategy::Strategy& strategy, Session::Setting setting, Program program,
                   const Body& body) {
   ForkedRanks ranks(1, [&](transport::Transport& net) {
     setting.worker.sections = {{"x", 0, 3}};
     const std::vector<float> model{1, 2, 3};
     Session session(static_cast<runtime::LoopScheduler&>(net.scheduler()), net, strategy, setting, model,
-                    update);
+                    program);
     body(session);
   });
   for (const Outcome& outcome : ranks.wait()) EXPECT_TRUE(outcome.good()) << outcome.error;
@@ -218,23 +168,43 @@ TEST(Session, TheUsersOwnUpdateRunsOnTheUsersThread) {
   const auto allreduce = row.make(strategy::Options::parse(row.options, row.name, {}), 1);
   const auto user = std::this_thread::get_id();  // the child's main thread has the parent's id
   int updates = 0;
-  with_session(
-      *allreduce, {},
-      [&](Slice part) {
-        testing::check(std::this_thread::get_id() == user, "the thread of the user");
-        testing::check_equal(part.size(), 3U, "the part");
-        ++updates;
-      },
-      [&](Session& session) {
-        for (int step = 0; step < 4; ++step) {
-          testing::check(session.next(), "a batch is wanted");
-          session.computed({1, 0.5});
-        }
-        session.finish();
-        testing::check_equal(updates, 4, "updates");
-        testing::check(!session.next(), "it is over");
-        testing::check_equal(session.journal().steps, 4U, "steps");
-      });
+  with_session(*allreduce, {},
+               {.update =
+                    [&](Slice part) {
+                      testing::check(std::this_thread::get_id() == user, "the thread of the user");
+                      testing::check_equal(part.size(), 3U, "the part");
+                      ++updates;
+                    }},
+               [&](Session& session) {
+                 for (int step = 0; step < 4; ++step) {
+                   testing::check(session.next(), "a batch is wanted");
+                   session.computed({.samples = 1, .loss = 0.5});
+                 }
+                 session.finish();
+                 testing::check_equal(updates, 4, "updates");
+                 testing::check(!session.next(), "it is over");
+                 testing::check_equal(session.journal().steps, 4U, "steps");
+               });
+}
+
+TEST(Session, RanksWithLinksAreHostsOfTheirOwn) {
+  Standing standing{
+      .rank = 0, .workers = 3, .ranks = 4, .arena = {}, .strategy = "ps", .options = {}, .link = {}};
+  EXPECT_EQ(in_run(standing, {}).workers, 3);
+  EXPECT_EQ(in_run(standing, {}).host_of_rank, std::vector<int>());
+  standing.link = transport::Link{};
+  EXPECT_EQ(in_run(standing, {}).host_of_rank, (std::vector<int>{0, 1, 2, 3}));
+  Session::Setting given;
+  given.host_of_rank = {0, 0, 1, 1};
+  EXPECT_EQ(in_run(standing, given).host_of_rank, given.host_of_rank);
+}
+
+// The bits of the simulation, where the transport's own collectives are those of a network too.
+TEST(Session, LinkedWorkersHaveTheBitsOfTheSimulation) {
+  const transport::Link link{1e9, std::chrono::microseconds(20)};
+  expect_as_simulated("allreduce", {}, 4, 0, link);
+  expect_as_simulated("ps", {}, 2, 0, link);
+  expect_as_simulated("dpsgd", {}, 4, 0, link);
 }
 
 TEST(Session, WhatAStrategyThrowsReachesTheUser) {
@@ -248,7 +218,7 @@ TEST(Session, WhatAStrategyThrowsReachesTheUser) {
   const Broken broken;
   with_session(broken, {}, {}, [](Session& session) {
     testing::check(session.next(), "a batch is wanted");
-    session.computed({1, 0.5});
+    session.computed({.samples = 1, .loss = 0.5});
     try {
       session.next();
     } catch (const InvalidArgument& error) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 
 #include "starling/core/error.h"
@@ -23,7 +24,7 @@ class Variables {
  private:
   static void clear() {
     for (const char* name : {"STARLING_RANK", "STARLING_WORKERS", "STARLING_RANKS", "STARLING_ARENA",
-                             "STARLING_STRATEGY", "STARLING_OPTIONS"}) {
+                             "STARLING_STRATEGY", "STARLING_OPTIONS", "STARLING_LINK"}) {
       unsetenv(name);
     }
   }
@@ -47,6 +48,15 @@ TEST(Standing, AloneItIsARunOfOne) {
   EXPECT_TRUE(standing.trains());
   EXPECT_EQ(standing.arena, "");
   EXPECT_EQ(standing.strategy, "allreduce");
+  EXPECT_FALSE(standing.link);
+}
+
+TEST(Standing, ALinkMayBeSetWithoutALauncher) {
+  Standing alone;
+  alone.link = transport::parse_link("1gbe", "");
+  const Variables variables({variables_of(alone).back()});
+  EXPECT_EQ(read_standing().link, alone.link);
+  EXPECT_EQ(read_standing().ranks, 1);
 }
 
 TEST(Standing, ReadsWhatWasWritten) {
@@ -55,7 +65,8 @@ TEST(Standing, ReadsWhatWasWritten) {
                          .ranks = 4,
                          .arena = "name",
                          .strategy = "ps",
-                         .options = {{"mode", "ssp"}, {"staleness", "5"}}};
+                         .options = {{"mode", "ssp"}, {"staleness", "5"}},
+                         .link = transport::Link{1e9 / 3, std::chrono::microseconds(7)}};
   const Variables variables(variables_of(written));
   const Standing read = read_standing();
   EXPECT_EQ(read.rank, 3);
@@ -64,6 +75,7 @@ TEST(Standing, ReadsWhatWasWritten) {
   EXPECT_EQ(read.arena, "name");
   EXPECT_EQ(read.strategy, "ps");
   EXPECT_EQ(read.options, written.options);
+  EXPECT_EQ(read.link, written.link);
 }
 
 TEST(Standing, HalfSetOrContradictoryVariablesAreRefused) {
@@ -82,6 +94,10 @@ TEST(Standing, HalfSetOrContradictoryVariablesAreRefused) {
   EXPECT_NE(refusal_of({{"STARLING_STRATEGY", "rings"}}).find("unknown strategy 'rings'"), std::string::npos);
   EXPECT_EQ(refusal_of({{"STARLING_OPTIONS", "period"}}),
             "STARLING_OPTIONS: 'period'; allowed: NAME=VALUE,NAME=VALUE,...");
+  EXPECT_EQ(
+      refusal_of({{"STARLING_LINK", "1gb"}}),
+      "STARLING_LINK: '1gb' is not a network (did you mean '1gbe'?); allowed: 1gbe, 10gbe, 25gbe, 100gib, "
+      "nvlink, shm or BANDWIDTH/LATENCY such as 40gbit/5us");
   EXPECT_NE(refusal_of({{"STARLING_OPTIONS", "mode=asp"}}).find("has no option 'mode'"), std::string::npos);
 }
 

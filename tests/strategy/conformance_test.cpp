@@ -5,6 +5,7 @@
 #include <bit>
 #include <cctype>
 #include <cmath>
+#include <map>
 
 #include "starling/core/error.h"
 #include "tests/support/simulations.h"
@@ -68,10 +69,12 @@ class Conformance : public ::testing::TestWithParam<Case> {
   sim::Simulation random_simulation(std::uint64_t seed) const;
 };
 
-// Those that can be alone, whose bytes are known beforehand, that keep the mean of the models.
+// Those that can be alone, whose bytes are known beforehand, that keep the mean of the models, that keep all
+// models equal.
 class Single : public Conformance {};
 class Counted : public Conformance {};
 class Mixing : public Conformance {};
+class Equal : public Conformance {};
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Conformance,
                          ::testing::ValuesIn(cases_where([](const Case&) { return true; })), name_of);
@@ -85,6 +88,10 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Counted, ::testing::ValuesIn(cases_where([]
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Strategies, Mixing, ::testing::ValuesIn(cases_where([](const Case& which) {
                            return which.row->promises.conserves_mean;
+                         })),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Strategies, Equal, ::testing::ValuesIn(cases_where([](const Case& which) {
+                           return has_equal_models(*which.row, options_of(which));
                          })),
                          name_of);
 
@@ -244,6 +251,33 @@ TEST_P(Mixing, ConservesTheMean) {
   }
 }
 
+// Each worker's model as it is when it begins a step.
+class ModelsByStep final : public sim::Observer {
+ public:
+  void step_begins(Rank worker, std::uint64_t step, Time, Models models) override {
+    const auto& model = models[static_cast<std::size_t>(worker)];
+    begun[step].emplace_back(model.begin(), model.end());
+  }
+  std::map<std::uint64_t, testing::Models> begun;
+};
+
+TEST_P(Equal, ModelsAreEqualBetweenSteps) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    sim::Simulation simulation = random_simulation(seed);
+    if (!possible_with(static_cast<int>(simulation.cluster.workers.size()))) continue;
+    simulation.optimizer.momentum = 0.9;
+    ModelsByStep observer;
+    simulation.observer = &observer;
+    sim::simulate(simulation);
+    EXPECT_EQ(observer.begun.size(), simulation.steps);
+    for (const auto& [step, models] : observer.begun) {
+      EXPECT_EQ(models.size(), simulation.cluster.workers.size());
+      for (const auto& model : models)
+        EXPECT_EQ(model, models.front()) << "seed " << seed << ", step " << step;
+    }
+  }
+}
+
 TEST_P(Conformance, GhostsSendTheStatedBytes) {
   sim::Simulation simulation = this->simulation(4);
   simulation.workload = sim::make_workload("replay:resnet50", {.workers = 4}, "workload");
@@ -256,6 +290,20 @@ TEST_P(Conformance, GhostsSendTheStatedBytes) {
     const auto stated = row().bytes_sent(
         options(), {.workers = 4, .elements = simulation.workload->parameters(), .steps = 3}, record.rank);
     EXPECT_EQ(record.bytes_sent, stated.value_or(record.bytes_sent));
+  }
+}
+
+TEST(Registry, WhereModelsMayDifferIsNamed) {
+  const Row& ps = find_strategy("ps");
+  check_equal_models(ps, Options::parse(ps.options, ps.name, {}));
+  try {
+    check_equal_models(ps, Options::parse(ps.options, ps.name, {{"mode", "asp"}}));
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "strategy ps with backup=0, mode=asp, server=own, staleness=3: the workers' models may differ "
+        "between steps; allowed: allreduce, local-sgd with period=1, ps");
   }
 }
 

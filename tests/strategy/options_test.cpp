@@ -15,6 +15,7 @@ std::vector<OptionSpec> specs() {
           OptionSpec::flag("overlap", "while computing"),
           OptionSpec::choice("mode", {"bsp", "asp"}, "whom to wait for"),
           OptionSpec::integer("backup", 0, 0, 9, "not waited for").with("mode=bsp"),
+          OptionSpec::size("bucket", "together"),
           OptionSpec::text("graph", "ring", "shape")};
 }
 
@@ -35,6 +36,7 @@ TEST(Options, DefaultsHold) {
   EXPECT_EQ(options.number("rho"), 0.5);
   EXPECT_FALSE(options.flag("overlap"));
   EXPECT_EQ(options.text("mode"), "bsp");
+  EXPECT_FALSE(options.size("bucket"));
   EXPECT_EQ(options.text("graph"), "ring");
 }
 
@@ -46,6 +48,9 @@ TEST(Options, GivenValuesCount) {
   EXPECT_TRUE(options.flag("overlap"));
   EXPECT_EQ(options.text("mode"), "asp");
   EXPECT_EQ(options.text("graph"), "file:edges");
+  EXPECT_EQ(parse({{"bucket", "64k"}}).size("bucket"), 65536U);
+  EXPECT_EQ(parse({{"bucket", "1"}}).size("bucket"), 1U);
+  EXPECT_FALSE(parse({{"bucket", "none"}}).size("bucket"));
 }
 
 TEST(Options, RefusalsNameTheValueAndWhatIsAllowed) {
@@ -57,10 +62,15 @@ TEST(Options, RefusalsNameTheValueAndWhatIsAllowed) {
   EXPECT_EQ(refusal({{"rho", ""}}), "strategy toy, option rho: ''; allowed: a number from 0 to 1");
   EXPECT_EQ(refusal({{"overlap", "yes"}}), "strategy toy, option overlap: 'yes'; allowed: 0, 1");
   EXPECT_EQ(refusal({{"mode", "foo"}}), "strategy toy, option mode: 'foo'; allowed: bsp, asp");
+  for (const std::string text : {"0", "0k", "", "some", "1.5m", "-1", "99999999999999999999"}) {
+    EXPECT_EQ(refusal({{"bucket", text}}),
+              concat("strategy toy, option bucket: '", text,
+                     "'; allowed: none, or bytes from 1 on with an optional k, m or g"));
+  }
   EXPECT_EQ(refusal({{"graph", ""}}), "strategy toy, option graph: ''; allowed: text");
   EXPECT_EQ(refusal({{"perod", "3"}}),
             "strategy toy has no option 'perod', did you mean 'period'?; it has period, rho, overlap, mode, "
-            "backup, graph");
+            "backup, bucket, graph");
 }
 
 TEST(Options, AnOptionMayBelongToAValueOfAnother) {

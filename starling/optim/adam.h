@@ -1,6 +1,7 @@
-// Adam with decoupled weight decay (Loshchilov and Hutter, "Decoupled weight decay regularization", 2019), as
-// torch.optim.AdamW. In step t:
-//   x = x * (1 - learning_rate * weight_decay)
+// Adam (Kingma and Ba, 2015) and AdamW, whose weight decay is decoupled (Loshchilov and Hutter, "Decoupled
+// weight decay regularization", 2019), as torch.optim.Adam and AdamW. In step t:
+//   AdamW: x = x * (1 - learning_rate * weight_decay)
+//   Adam:  g = g + weight_decay * x
 //   m = m + (1 - beta1) * (g - m)
 //   v = beta2 * v + (1 - beta2) * g^2
 //   x = x - learning_rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
@@ -10,9 +11,9 @@
 
 namespace starling::optim {
 
-class AdamW : public Optimizer {
+class Adam : public Optimizer {
  public:
-  AdamW(const OptimizerSpec& spec, std::size_t count);
+  Adam(const OptimizerSpec& spec, std::size_t count);
 
   void advance() override;
   void apply(Slice part, std::span<float> x, std::span<const float> gradient) override;

@@ -1,4 +1,4 @@
-#include "starling/optim/adamw.h"
+#include "starling/optim/adam.h"
 
 #include <cmath>
 
@@ -14,18 +14,20 @@ float lerp(float from, float to, float weight) {
 
 }  // namespace
 
-AdamW::AdamW(const OptimizerSpec& spec, std::size_t count) : spec_(spec), first_(count), second_(count) {
+Adam::Adam(const OptimizerSpec& spec, std::size_t count) : spec_(spec), first_(count), second_(count) {
   check(spec);
 }
 
-void AdamW::advance() {
+void Adam::advance() {
   ++steps_;
   beta1_power_ *= spec_.beta1;
   beta2_power_ *= spec_.beta2;
 }
 
-void AdamW::apply(Slice part, std::span<float> x, std::span<const float> gradient) {
+void Adam::apply(Slice part, std::span<float> x, std::span<const float> gradient) {
   check_apply(part, first_.size(), x, gradient, steps_);
+  const bool decoupled = spec_.kind == OptimizerSpec::Kind::kAdamW;
+  const auto decay = static_cast<float>(spec_.weight_decay);
   const auto shrink = static_cast<float>(1 - spec_.learning_rate * spec_.weight_decay);
   const auto fresh1 = static_cast<float>(1 - spec_.beta1);
   const auto beta2 = static_cast<float>(spec_.beta2);
@@ -34,8 +36,9 @@ void AdamW::apply(Slice part, std::span<float> x, std::span<const float> gradien
   const auto epsilon = static_cast<float>(spec_.epsilon);
   const auto rate = static_cast<float>(spec_.learning_rate / (1 - beta1_power_));
   for (std::size_t i = part.begin; i < part.end; ++i) {
-    const float g = gradient[i];
-    if (spec_.weight_decay != 0) x[i] *= shrink;
+    float g = gradient[i];
+    if (decay != 0 && decoupled) x[i] *= shrink;
+    if (decay != 0 && !decoupled) g += decay * x[i];
     first_[i] = lerp(first_[i], g, fresh1);
     second_[i] = second_[i] * beta2 + fresh2 * g * g;
     const float scale = std::sqrt(second_[i]) / correction2 + epsilon;
@@ -43,13 +46,13 @@ void AdamW::apply(Slice part, std::span<float> x, std::span<const float> gradien
   }
 }
 
-void AdamW::set_learning_rate(double rate) {
+void Adam::set_learning_rate(double rate) {
   check_not_negative("learning rate", rate);
   spec_.learning_rate = rate;
 }
 
 // Multiplies as often as advance() would have, for the same bits.
-void AdamW::set_steps(std::uint64_t steps) {
+void Adam::set_steps(std::uint64_t steps) {
   steps_ = 0;
   beta1_power_ = beta2_power_ = 1;
   while (steps_ < steps) advance();

@@ -1,0 +1,41 @@
+// What the user's thread says of a batch while it computes it. Belongs to that thread.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "starling/strategy/section.h"
+
+namespace starling::session {
+
+// What the user's thread says of a batch.
+struct Batch {
+  std::size_t samples = 0;  // 0, a batch without data, only where batches may be unequal
+  double loss = std::numeric_limits<double>::quiet_NaN();
+  double learning_rate = 0;  // filled in by the session
+};
+
+class BatchNotes {
+ public:
+  void begin() {
+    expected_.reset();
+    ready_.clear();
+  }
+  void expect(std::size_t samples) { expected_ = samples; }
+  std::optional<std::size_t> expected() const { return expected_; }
+
+  // The section's gradient is complete. InvalidArgument if there is no such section, Error if it was complete
+  // before: the strategy may have sent it.
+  void ready(std::size_t section, const std::vector<strategy::Section>& sections);
+
+  // InvalidArgument if the batch is not what was expected of it.
+  void check(const Batch& batch, bool equal_batches) const;
+
+ private:
+  std::optional<std::size_t> expected_;
+  std::vector<bool> ready_;  // by section; empty: none
+};
+
+}  // namespace starling::session

@@ -1,0 +1,18 @@
+// What a worker does between two steps besides training: looks whether the run is to end, compares models,
+// saves. Everything here belongs to the engine's thread.
+#pragma once
+
+#include <cstdint>
+
+#include "starling/runtime/task.h"
+
+namespace starling::session {
+
+class Duty {
+ public:
+  virtual ~Duty() = default;
+  // Before the step of this number begins, counted from 1. False: it will not begin, the run is over.
+  virtual runtime::Task<bool> before_step(std::uint64_t step) = 0;
+};
+
+}  // namespace starling::session

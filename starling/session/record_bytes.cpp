@@ -1,0 +1,83 @@
+#include "starling/session/record_bytes.h"
+
+namespace starling::session {
+
+using record::Activity;
+using record::Journal;
+using record::RankRecord;
+using record::Span;
+
+namespace {
+
+constexpr std::uint64_t kMagic = 0x3130'4345'5254'5331;  // "1STREC01": changes with the layout
+
+// Without the holes that the struct has in memory.
+constexpr std::size_t kSpanBytes = 2 + 2 * sizeof(Rank) + sizeof(std::uint64_t) + 2 * sizeof(Time);
+
+void put(ByteWriter& out, const Span& span) {
+  out.put(span.activity).put(span.background).put(span.whom).put(span.because);
+  out.put(span.meeting).put(span.begin).put(span.end);
+}
+
+Span get_span(ByteReader& in) {
+  Span span;
+  const auto activity = in.get<std::uint8_t>();
+  if (activity > static_cast<std::uint8_t>(Activity::kHold)) {
+    in.refuse(concat("no activity has number ", static_cast<int>(activity)));
+  }
+  span.activity = static_cast<Activity>(activity);
+  span.background = in.get<std::uint8_t>() != 0;
+  span.whom = in.get<Rank>();
+  span.because = in.get<Rank>();
+  span.meeting = in.get<std::uint64_t>();
+  span.begin = in.get<Time>();
+  span.end = in.get<Time>();
+  return span;
+}
+
+Journal get_journal(ByteReader& in) {
+  Journal journal;
+  journal.steps = in.get<std::uint64_t>();
+  journal.samples = in.get<std::uint64_t>();
+  journal.staleness = in.get<record::Staleness>();
+  journal.computing = in.get<Duration>();
+  journal.waiting = in.get<Duration>();
+  const auto spans = in.get<std::uint64_t>();
+  if (spans > in.left() / kSpanBytes) in.refuse(concat(spans, " spans do not fit in ", in.left(), " bytes"));
+  journal.spans.reserve(static_cast<std::size_t>(spans));
+  for (std::uint64_t i = 0; i < spans; ++i) journal.spans.push_back(get_span(in));
+  return journal;
+}
+
+}  // namespace
+
+Bytes to_bytes(const RankRecord& record) {
+  ByteWriter out;
+  out.put(kMagic).put(record.rank).put(record.host).put(record.trains);
+  out.put(record.bytes_sent).put(record.messages_sent).put(record.begin).put(record.end);
+  out.put_text(record.ended);
+  const Journal& journal = record.journal;
+  out.put(journal.steps).put(journal.samples).put(journal.staleness);
+  out.put(journal.computing).put(journal.waiting).put<std::uint64_t>(journal.spans.size());
+  for (const Span& span : journal.spans) put(out, span);
+  return out.take();
+}
+
+RankRecord record_from(std::span<const std::byte> bytes) {
+  ByteReader in(bytes, "the record of a rank");
+  if (in.get<std::uint64_t>() != kMagic) in.refuse("it does not begin as one does");
+  RankRecord record;
+  record.rank = in.get<Rank>();
+  record.host = in.get<int>();
+  record.trains = in.get<std::uint8_t>() != 0;
+  record.bytes_sent = in.get<std::uint64_t>();
+  record.messages_sent = in.get<std::uint64_t>();
+  record.begin = in.get<Time>();
+  record.end = in.get<Time>();
+  record.ended = in.get_text();
+  record.journal = get_journal(in);
+  in.expect_end();
+  return record;
+}
+
+}  // namespace starling::session

@@ -1,0 +1,52 @@
+#include "starling/optim/schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "starling/core/error.h"
+
+namespace starling::optim {
+namespace {
+
+using Kind = Schedule::Kind;
+
+TEST(Schedule, WarmUpGrowsLinearlyAndNeverIsZero) {
+  const Schedule schedule{.kind = Kind::kConstant, .rate = 1, .warmup = 4, .steps = 10};
+  EXPECT_DOUBLE_EQ(schedule.at(1), 0.2);
+  EXPECT_DOUBLE_EQ(schedule.at(4), 0.8);
+  EXPECT_DOUBLE_EQ(schedule.at(5), 1);
+  EXPECT_DOUBLE_EQ(schedule.at(10), 1);
+}
+
+TEST(Schedule, StepFallsAtHalfAndThreeQuarters) {
+  const Schedule schedule{.kind = Kind::kStep, .rate = 1, .warmup = 0, .steps = 8};
+  EXPECT_DOUBLE_EQ(schedule.at(4), 1);
+  EXPECT_DOUBLE_EQ(schedule.at(5), 0.1);
+  EXPECT_DOUBLE_EQ(schedule.at(6), 0.1);
+  EXPECT_DOUBLE_EQ(schedule.at(7), 0.01);
+}
+
+TEST(Schedule, CosineFallsFromTheRateTowardsZero) {
+  const Schedule schedule{.kind = Kind::kCosine, .rate = 2, .warmup = 2, .steps = 12};
+  EXPECT_DOUBLE_EQ(schedule.at(3), 2);
+  EXPECT_NEAR(schedule.at(8), 1, 1e-12);
+  for (std::uint64_t step = 4; step <= 12; ++step)
+    EXPECT_LT(schedule.at(step), schedule.at(step - 1)) << step;
+  EXPECT_GT(schedule.at(12), 0);
+  EXPECT_NEAR(schedule.at(1000), 0, 1e-12);
+}
+
+TEST(Schedule, NamesAreReadAndOthersRefused) {
+  for (const Kind kind : {Kind::kConstant, Kind::kStep, Kind::kCosine}) {
+    EXPECT_EQ(parse_schedule(name_of(kind), "x"), kind);
+  }
+  try {
+    parse_schedule("linear", "--lr-schedule");
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(), "--lr-schedule: unknown schedule 'linear'; allowed: constant, step, cosine");
+  }
+}
+
+}  // namespace
+}  // namespace starling::optim

@@ -1,0 +1,260 @@
+// Runs that are saved and go on later.
+#include "starling/session/checkpoint.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <thread>
+
+#include "tests/session/jobs.h"
+#include "tests/support/check.h"
+
+namespace starling::session {
+namespace {
+
+using strategy::OptionTexts;
+using testing::Board;
+using testing::check;
+using testing::check_equal;
+using testing::Job;
+using testing::JobSession;
+using testing::simulation_of;
+
+// What one rank writes, in memory that all processes share.
+class Shelf {
+ public:
+  explicit Shelf(std::size_t ranks) : board_(ranks * kFloats) {}
+
+  void put(std::size_t rank, const Bytes& bytes) {
+    auto* const place = reinterpret_cast<std::byte*>(board_.part(rank, kFloats).data());
+    check(bytes.size() + sizeof(std::uint64_t) <= kFloats * sizeof(float), "there is room");
+    const std::uint64_t size = bytes.size();
+    std::memcpy(place, &size, sizeof size);
+    std::memcpy(place + sizeof size, bytes.data(), bytes.size());
+  }
+  Bytes get(std::size_t rank) {
+    const auto* const place = reinterpret_cast<const std::byte*>(board_.part(rank, kFloats).data());
+    std::uint64_t size = 0;
+    std::memcpy(&size, place, sizeof size);
+    return {place + sizeof size, place + sizeof size + size};
+  }
+
+ private:
+  static constexpr std::size_t kFloats = 4096;
+  Board board_;
+};
+
+struct Run {
+  Job job;
+  Session::Setting setting;
+  Shelf& shelf;
+  Board& results;
+  std::uint64_t saved_step = 0;  // what is put on the shelf
+};
+
+void write(Run& run, JobSession& own, Rank rank, const Save& save) {
+  if (save.step != run.saved_step) return;
+  ByteWriter out;
+  out.put_block(std::as_bytes(own.session.parameters())).put(own.random);
+  out.put_block(save.kept).put_block(save.server);
+  run.shelf.put(static_cast<std::size_t>(rank), out.take());
+}
+
+// Where a rank begins.
+struct Start {
+  Session::Setting setting;
+  std::vector<float> model;
+  Random random;
+};
+
+Start start_of(Run& run, Rank rank) {
+  Start start{run.setting, {}, run.job.data(rank)};
+  if (!run.setting.resume) return start;
+  const Bytes bytes = run.shelf.get(static_cast<std::size_t>(rank));
+  ByteReader in(bytes, "the shelf");
+  const auto parameters = in.get_block();
+  start.model.resize(parameters.size() / sizeof(float));
+  std::memcpy(start.model.data(), parameters.data(), parameters.size());
+  start.random = std::bit_cast<Random>(in.get<std::array<std::byte, sizeof(Random)>>());
+  const auto kept = in.get_block(), server = in.get_block();
+  start.setting.resume->kept.assign(kept.begin(), kept.end());
+  start.setting.resume->server.assign(server.begin(), server.end());
+  return start;
+}
+
+// One rank of a run; it goes on from the shelf if the setting says so.
+void live(Run& run, transport::Transport& net) {
+  const Start start = start_of(run, net.rank());
+  JobSession* session = nullptr;
+  Program program;
+  const auto user = std::this_thread::get_id();
+  std::uint64_t committed = 0;
+  program.save = [&](const Save& save) {
+    check(std::this_thread::get_id() == user, "saving is the user's thread's");
+    write(run, *session, net.rank(), save);
+  };
+  program.saved = [&](std::uint64_t step) {
+    check(std::this_thread::get_id() == user && net.rank() == 0, "on the user's thread of rank 0");
+    committed = step;
+  };
+  JobSession own(run.job, net, start.setting, program, start.model);
+  session = &own;
+  own.random = start.random;
+  while (own.session.next()) own.compute();
+  if (net.rank() == 0 && run.setting.save_every > 0)
+    check_equal(committed, run.saved_step, "the last commit");
+  const auto parameters = own.session.parameters();
+  std::copy(parameters.begin(), parameters.end(),
+            run.results.part(static_cast<std::size_t>(net.rank()), parameters.size()).begin());
+}
+
+std::vector<float> models_after(Run& run) {
+  const auto outcomes =
+      testing::run_ranks(run.job, run.setting, [&](transport::Transport& net) { live(run, net); });
+  for (const Outcome& outcome : outcomes) EXPECT_TRUE(outcome.good()) << outcome.error << outcome.signal;
+  const auto all = run.results.part(0, static_cast<std::size_t>(run.job.workers) * run.job.elements());
+  return {all.begin(), all.end()};
+}
+
+// 20 steps in one go, and 10 steps, saved, then 10 more.
+void expect_same_bits(const std::string& strategy, const OptionTexts& options, int workers) {
+  sim::Simulation simulation = simulation_of(strategy, options, workers);
+  simulation.optimizer.momentum = 0.9;
+  simulation.steps = 20;
+  Shelf shelf(static_cast<std::size_t>(workers));
+  Board results(static_cast<std::size_t>(workers) * simulation.workload->parameters());
+  Run run{Job(simulation), {}, shelf, results};
+  run.setting = run.job.setting();
+  const std::vector<float> straight = models_after(run);
+
+  run.setting.worker.steps = 10;
+  run.setting.save_every = 10;
+  run.saved_step = 10;
+  models_after(run);
+
+  run.setting.worker.steps = 20;
+  run.setting.save_every = 0;
+  run.setting.resume.emplace().step = 10;
+  run.setting.own_models = true;
+  EXPECT_EQ(models_after(run), straight) << strategy;
+}
+
+TEST(Checkpoint, GoingOnGivesTheSameBits) {
+  expect_same_bits("allreduce", {}, 1);
+  expect_same_bits("allreduce", {}, 3);
+  expect_same_bits("dpsgd", {}, 4);
+  expect_same_bits("local-sgd", {{"period", "4"}}, 3);
+  expect_same_bits("ps", {}, 3);
+  expect_same_bits("ps", {{"server", "beside"}}, 3);
+}
+
+// Nobody is held up by those who rest, in any strategy; saving changes nothing.
+TEST(Checkpoint, AllSaveAfterTheSameSteps) {
+  for (const auto& [strategy, options] :
+       {std::pair<std::string, OptionTexts>{"allreduce", {}},
+        {"local-sgd", {{"period", "4"}}},
+        {"dpsgd", {}},
+        {"ps", {}},
+        {"ps", {{"mode", "asp"}}},
+        {"ps", {{"mode", "ssp"}, {"staleness", "1"}, {"server", "beside"}}}}) {
+    sim::Simulation simulation = simulation_of(strategy, options, 3);
+    simulation.steps = 33;
+    const Job job(simulation);
+    Session::Setting setting = job.setting();
+    setting.save_every = 4;
+    const auto outcomes = testing::run_ranks(job, setting, [&](transport::Transport& net) {
+      std::vector<std::uint64_t> saves;
+      Program program;
+      program.save = [&](const Save& save) {
+        saves.push_back(save.step);
+        check(!save.kept.empty(), "the engine's state");
+        check_equal(!save.server.empty(), net.rank() == 0 && job.ranks() > job.workers, "the server's state");
+      };
+      JobSession own(job, net, setting, program);
+      while (own.session.next()) own.compute();
+      check_equal(saves.size(), 8U, "saves");
+      check_equal(saves.back(), 32U, "the last one");
+    });
+    for (const Outcome& outcome : outcomes) EXPECT_TRUE(outcome.good()) << strategy << outcome.error;
+  }
+}
+
+TEST(Checkpoint, TheEndMayComeAtAnyTime) {
+  for (const OptionTexts& options : {OptionTexts{{"mode", "asp"}}, {{"mode", "ssp"}}, {{"mode", "bsp"}}}) {
+    for (std::uint64_t when = 3; when <= 8; ++when) {
+      sim::Simulation simulation = simulation_of("ps", options, 3);
+      simulation.steps = 1'000'000'000;
+      const Job job(simulation);
+      Session::Setting setting = job.setting();
+      setting.save_every = 3;
+      const auto outcomes = testing::run_ranks(job, setting, [&](transport::Transport& net) {
+        JobSession own(job, net, setting);
+        for (std::uint64_t batch = 1; own.session.next(); ++batch) {
+          own.compute();
+          if (net.rank() == 1 && batch == when) own.session.stop();
+        }
+      });
+      for (const Outcome& outcome : outcomes) EXPECT_TRUE(outcome.good()) << outcome.error;
+    }
+  }
+}
+
+TEST(Checkpoint, WhoDiesWhileSavingIsNotWaitedFor) {
+  const Job job(simulation_of("dpsgd", {}, 4));
+  Session::Setting setting = job.setting();
+  setting.save_every = 5;
+  const auto outcomes = testing::run_ranks(job, setting, [&](transport::Transport& net) {
+    Program program;
+    program.save = [&](const Save& save) {
+      if (net.rank() == 1 && save.step == 5) raise(SIGKILL);
+    };
+    JobSession own(job, net, setting, program);
+    while (own.session.next()) own.compute();
+    check_equal(own.session.journal().steps, job.simulation.steps, "steps");
+  });
+  for (const std::size_t rank : {0, 2, 3}) EXPECT_TRUE(outcomes[rank].good()) << outcomes[rank].error;
+}
+
+TEST(Checkpoint, WhatTheProgramThrowsWhileSavingIsItsOwn) {
+  const Job job(simulation_of("allreduce", {}, 2));
+  Session::Setting setting = job.setting();
+  setting.save_every = 5;
+  const auto outcomes = testing::run_ranks(job, setting, [&](transport::Transport& net) {
+    Program program;
+    program.save = [&](const Save&) {
+      if (net.rank() == 1) throw Error("the disk is full");
+    };
+    JobSession own(job, net, setting, program);
+    while (own.session.next()) own.compute();
+  });
+  EXPECT_EQ(outcomes[1].error, "the disk is full");
+  EXPECT_NE(outcomes[0].error.find("rank 1 lost"), std::string::npos) << outcomes[0].error;
+}
+
+TEST(Checkpoint, BackupWorkersCannotBeSaved) {
+  const Job job(simulation_of("ps", {{"mode", "bsp"}, {"backup", "1"}, {"server", "beside"}}, 2));
+  Session::Setting setting = job.setting();
+  setting.save_every = 5;
+  const auto outcomes =
+      testing::run_ranks(job, setting, [&](transport::Transport& net) { JobSession own(job, net, setting); });
+  EXPECT_NE(outcomes[0].error.find("cannot rest"), std::string::npos) << outcomes[0].error;
+}
+
+TEST(Checkpoint, AStateOfOtherSettingsIsRefused) {
+  const Job job(simulation_of("allreduce", {}, 1));
+  Session::Setting setting = job.setting();
+  setting.optimizer.momentum = 0.9;
+  float other = 1;
+  Kept kept;
+  kept.keep("optimizer/0", std::as_writable_bytes(std::span(&other, 1)));
+  setting.resume.emplace().kept = kept.pack();
+  const auto outcomes =
+      testing::run_ranks(job, setting, [&](transport::Transport& net) { JobSession own(job, net, setting); });
+  EXPECT_NE(outcomes[0].error.find("optimizer/0"), std::string::npos) << outcomes[0].error;
+}
+
+}  // namespace
+}  // namespace starling::session

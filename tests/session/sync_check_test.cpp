@@ -1,0 +1,87 @@
+#include "starling/session/sync_check.h"
+
+#include <gtest/gtest.h>
+
+#include "starling/core/error.h"
+#include "starling/core/random.h"
+#include "starling/session/forked_ranks.h"
+#include "starling/session/session.h"
+#include "starling/strategy/registry.h"
+
+namespace starling::session {
+namespace {
+
+TEST(Hash, OfAnyChangedBitDiffers) {
+  Random random(1);
+  for (const std::size_t size : {1U, 7U, 8U, 9U, 64U, 100U}) {
+    std::vector<std::byte> bytes(size);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.between(0, 255));
+    const std::uint64_t before = hash_of(bytes);
+    for (std::size_t bit = 0; bit < 8 * size; ++bit) {
+      bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+      EXPECT_NE(hash_of(bytes), before) << "bit " << bit << " of " << size << " bytes";
+      bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+    }
+    EXPECT_EQ(hash_of(bytes), before);
+    bytes.push_back({});
+    EXPECT_NE(hash_of(bytes), before) << "a zero more";
+  }
+  EXPECT_EQ(hash_of({}), hash_of({}));
+}
+
+struct Fault {
+  Rank rank = 0;
+  std::uint64_t step = 0;
+  std::size_t element = 0;
+};
+
+// Three workers train four sections of three elements; the faults change a parameter behind the back of the
+// strategy.
+std::vector<Outcome> train(const std::string& name, std::uint64_t every, const std::vector<Fault>& faults) {
+  constexpr int kWorkers = 3;
+  const auto& row = strategy::find_strategy(name);
+  const auto strategy = row.make(strategy::Options::parse(row.options, row.name, {}), kWorkers);
+  const bool own_rank = strategy->service() == strategy::Placement::kOwnRank;
+  ForkedRanks ranks(kWorkers + (own_rank ? 1 : 0), [&](transport::Transport& net) {
+    Session::Setting setting;
+    setting.workers = kWorkers;
+    setting.worker.sections = {{"a", 0, 3}, {"b", 3, 3}, {"c", 6, 3}, {"d", 9, 3}};
+    setting.worker.steps = 20;
+    setting.check_sync = every;
+    if (net.rank() == kWorkers) return serve(net, *strategy, setting);
+    const std::vector<float> model(12, 1.0F);
+    Session session(static_cast<runtime::LoopScheduler&>(net.scheduler()), net, *strategy, setting, model);
+    for (std::uint64_t step = 1; session.next(); ++step) {
+      for (std::size_t i = 0; i < model.size(); ++i) session.gradients()[i] = session.parameters()[i];
+      for (const Fault& fault : faults) {
+        if (fault.rank == net.rank() && fault.step == step) session.parameters()[fault.element] += 1e-3F;
+      }
+      session.computed({.samples = 1});
+    }
+  });
+  return ranks.wait();
+}
+
+TEST(SyncCheck, EqualModelsPass) {
+  for (const char* strategy : {"allreduce", "ps"}) {
+    for (const Outcome& outcome : train(strategy, 1, {})) EXPECT_TRUE(outcome.good()) << outcome.error;
+  }
+}
+
+TEST(SyncCheck, ADifferenceEndsTheRunOnAllRanksWithItsPlace) {
+  for (const Outcome& outcome : train("allreduce", 1, {{1, 7, 8}})) {
+    EXPECT_EQ(outcome.error, "after step 7 the models differ: section 2 (c) of rank 1 is not that of rank 0");
+  }
+  for (const Outcome& outcome : train("allreduce", 5, {{2, 7, 7}, {1, 8, 9}, {1, 8, 11}})) {
+    EXPECT_EQ(outcome.error,
+              "after step 10 the models differ: section 3 (d) of rank 1 is not that of rank 0");
+  }
+}
+
+TEST(SyncCheck, IsMadeOnlyAtItsSteps) {
+  for (const Outcome& outcome : train("allreduce", 0, {{1, 7, 8}})) EXPECT_TRUE(outcome.good());
+  for (const Outcome& outcome : train("allreduce", 30, {{1, 7, 8}})) EXPECT_TRUE(outcome.good());
+}
+
+}  // namespace
+}  // namespace starling::session

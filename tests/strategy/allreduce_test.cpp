@@ -1,0 +1,92 @@
+#include "starling/strategy/allreduce.h"
+
+#include <gtest/gtest.h>
+
+#include "starling/core/error.h"
+#include "starling/record/waits.h"
+#include "tests/support/simulations.h"
+
+namespace starling::strategy {
+namespace {
+
+using testing::run_to_end;
+using testing::simulation_of;
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+testing::Models models_of(const OptionTexts& options, int workers) {
+  sim::Simulation simulation = simulation_of("allreduce", options, workers);
+  simulation.workload = sim::make_workload("mlp", {.workers = workers}, "workload");
+  simulation.optimizer.momentum = 0.9;
+  return run_to_end(simulation).models;
+}
+
+// Doubling sums element by element in the order of the ranks, wherever the vector is cut; with two workers
+// every algorithm does.
+TEST(Buckets, HaveTheBitsOfTheWhole) {
+  for (const std::string bucket : {"1", "100", "1k", "1g"}) {
+    for (const int workers : {1, 2, 3, 5, 8}) {
+      EXPECT_EQ(models_of({{"algorithm", "doubling"}, {"bucket", bucket}}, workers),
+                models_of({{"algorithm", "doubling"}}, workers));
+    }
+    EXPECT_EQ(models_of({{"bucket", bucket}}, 2), models_of({}, 2));
+  }
+}
+
+TEST(Buckets, LeaveAllModelsEqual) {
+  for (const char* algorithm : {"ring", "halving"}) {
+    const auto models = models_of({{"algorithm", algorithm}, {"bucket", "1k"}}, 5);
+    for (const auto& model : models) EXPECT_EQ(model, models.front());
+  }
+}
+
+sim::Simulation replay(const std::string& bucket, int workers) {
+  sim::Simulation simulation = simulation_of("allreduce", {{"bucket", bucket}}, workers);
+  simulation.workload = sim::make_workload("replay:resnet50", {.workers = workers}, "workload");
+  simulation.steps = 4;
+  return simulation;
+}
+
+double step_of(const sim::Simulation& simulation) {
+  return seconds(sim::simulate(simulation).duration) / static_cast<double>(simulation.steps);
+}
+
+TEST(Buckets, TravelWhileTheWorkerComputes) {
+  constexpr int kWorkers = 16;
+  sim::Simulation computing = replay("none", kWorkers);
+  computing.cluster = testing::instant_cluster(kWorkers);
+  const double compute = step_of(computing);
+  const double whole = step_of(replay("none", kWorkers));
+  const double communicate = whole - compute;
+  for (const char* bucket : {"1m", "25m"}) {
+    const double step = step_of(replay(bucket, kWorkers));
+    EXPECT_LT(step, whole - 0.5 * communicate) << bucket;
+    EXPECT_GE(step, std::max(compute, communicate)) << bucket;
+  }
+  EXPECT_NEAR(step_of(replay("1g", kWorkers)), whole, 1e-6);  // the only bucket is ready at the very end
+}
+
+// What overlaps the computing is nobody's waiting; what comes after it is, and the slow one's fault.
+TEST(Buckets, TheRecordTellsWhoIsWaitedFor) {
+  sim::Simulation simulation = replay("25m", 4);
+  simulation.cluster.workers[2].speed = 0.5;
+  const record::Run run = sim::simulate(simulation);
+  const record::Waits waits = record::find_waits(run);
+  EXPECT_EQ(waits.most_waited_for, 2);
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    const record::RankTimes& times = waits.ranks[rank];
+    EXPECT_LE(times.computing + times.waiting + times.transferring, run.duration);
+    if (rank == 2) continue;
+    // The slow one needs twice the time. Meanwhile its first buckets come; their way is transfer.
+    EXPECT_GT(times.waiting, times.computing / 2);
+    EXPECT_EQ(times.most_waited_for, 2);
+  }
+  EXPECT_LT(waits.ranks[2].waiting, run.duration / 100);
+}
+
+TEST(Buckets, OfNothingAreRefused) {
+  EXPECT_THROW(sim::simulate(simulation_of("allreduce", {{"bucket", "0"}}, 2)), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace starling::strategy

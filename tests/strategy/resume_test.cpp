@@ -1,0 +1,193 @@
+// A run that goes on from what was kept at some step ends in the bits of one that was never interrupted.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "starling/runtime/event.h"
+#include "starling/strategy/place.h"
+#include "starling/strategy/registry.h"
+#include "tests/support/virtual_ranks.h"
+
+namespace starling::strategy {
+namespace {
+
+constexpr int kWorkers = 3;
+constexpr std::size_t kElements = 6;
+
+using Kept = std::map<std::string, std::vector<std::byte>>;
+
+// A member with a place for what is kept: as it was at the cut, and where it is now.
+struct Shelf {
+  Kept old;
+  std::map<std::string, std::span<std::byte>> now;
+
+  void keep(std::string_view name, std::span<std::byte> state) {
+    const auto found = old.find(std::string(name));
+    if (found != old.end()) std::copy(found->second.begin(), found->second.end(), state.begin());
+    now[std::string(name)] = state;
+  }
+  Kept copy() const {
+    Kept copy;
+    for (const auto& [name, state] : now) copy[name].assign(state.begin(), state.end());
+    return copy;
+  }
+};
+
+// The run: workers meet between two steps at the cut, where everything is copied.
+struct Stage {
+  std::uint64_t steps = 0;
+  std::uint64_t cut = 0;
+  std::uint64_t done = 0;  // steps before this run
+  std::vector<Shelf> shelves = std::vector<Shelf>(kWorkers + 1);
+  std::vector<std::vector<std::vector<float>>> vectors;  // of each worker: model, optimiser; as at the cut
+  std::vector<Kept> kept;
+  runtime::Event met{"the others at the cut"};
+  int here = 0;
+};
+
+class Trainee final : public Placed<Worker> {
+ public:
+  Trainee(const Place& place, transport::Transport& net, Stage& stage)
+      : Placed(place, net, Random(1)),
+        stage_(stage),
+        parameters_(initial_model()),
+        gradients_(allocate(kElements)),
+        optimizer_(make_optimizer(kElements)),
+        step_(stage.done) {
+    optimizer_->set_steps(stage.done);
+  }
+
+  Data parameters() override { return parameters_.data; }
+  Data gradients() override { return gradients_.data; }
+  const std::vector<Section>& sections() const override { return sections_; }
+  std::vector<Data> optimizer_state() override { return {Data(optimizer_->state().front())}; }
+  double learning_rate() const override { return optimizer_->learning_rate(); }
+  std::uint64_t step() const override { return step_; }
+  std::size_t samples() const override { return 1; }
+  int pieces() const override { return 1; }
+  double loss() const override { return 1.0 / static_cast<double>(step_); }
+  bool equal_batches() const override { return true; }
+  void keep(std::string_view name, std::span<std::byte> state) override { shelf().keep(name, state); }
+
+  Task<bool> compute(const StepPlan& plan) override {
+    if (step_ == stage_.cut && step_ > stage_.done) co_await meet();
+    if (step_ == stage_.steps) co_return false;
+    ++step_;
+    if (plan.listener != nullptr) plan.listener->begins();
+    const std::span<float> x = floats(parameters_.data), gradient = floats(gradients_.data);
+    for (std::size_t i = 0; i < kElements; ++i) {
+      gradient[i] = 0.3F * x[i] - static_cast<float>(i + static_cast<std::size_t>(rank()) * step_);
+    }
+    if (plan.listener != nullptr) plan.listener->gradient_ready(0);
+    co_return true;
+  }
+  Task<> update() override {
+    optimizer_->step(floats(parameters_.data), floats(gradients_.data));
+    co_return;
+  }
+  Task<> update(Slice) override { return update(); }
+
+ private:
+  Shelf& shelf() { return stage_.shelves[static_cast<std::size_t>(rank())]; }
+
+  Task<> meet() {
+    stage_.vectors.resize(kWorkers);
+    auto& own = stage_.vectors[static_cast<std::size_t>(rank())];
+    for (const Data data : {parameters(), optimizer_state().front()}) {
+      own.emplace_back(floats(data).begin(), floats(data).end());
+    }
+    if (++stage_.here < kWorkers) {
+      co_await stage_.met;
+      co_return;
+    }
+    for (const Shelf& shelf : stage_.shelves) stage_.kept.push_back(shelf.copy());
+    stage_.met.set();
+  }
+
+  Stage& stage_;
+  Buffer parameters_;
+  Buffer gradients_;
+  std::vector<Section> sections_{{"x", 0, kElements}};
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  std::uint64_t step_;
+};
+
+class Servant final : public Placed<Member> {
+ public:
+  Servant(const Place& place, transport::Transport& net, Shelf& shelf)
+      : Placed(place, net, Random(1)), shelf_(shelf) {}
+  void keep(std::string_view name, std::span<std::byte> state) override { shelf_.keep(name, state); }
+
+ private:
+  Shelf& shelf_;
+};
+
+// Runs from what `before` copied, if anything; returns the models.
+std::vector<std::vector<float>> run(const Strategy& strategy, Stage& stage, const Stage* before) {
+  Place place;
+  place.workers = kWorkers;
+  place.everyone = ranks_up_to(kWorkers);
+  place.server = kWorkers;
+  place.host_of_rank.assign(kWorkers + 1, 0);
+  place.starts.assign(kWorkers, true);
+  place.optimizer.momentum = 0.9;
+  place.optimizer.learning_rate = 0.1;
+  place.elements = kElements;
+  place.initial_model.assign(kElements, 1.0F);
+  testing::VirtualRanks ranks(kWorkers + 1);
+  std::deque<Trainee> workers;
+  for (std::size_t rank = 0; rank <= kWorkers && before != nullptr; ++rank) {
+    stage.shelves[rank].old = before->kept[rank];
+  }
+  for (Rank rank = 0; rank < kWorkers; ++rank) {
+    Trainee& worker = workers.emplace_back(place, ranks.at(rank), stage);
+    if (before == nullptr) continue;
+    const auto& vectors = before->vectors[static_cast<std::size_t>(rank)];
+    std::copy(vectors[0].begin(), vectors[0].end(), floats(worker.parameters()).begin());
+    std::copy(vectors[1].begin(), vectors[1].end(), floats(worker.optimizer_state().front()).begin());
+  }
+  Servant servant(place, ranks.at(kWorkers), stage.shelves.back());
+  runtime::Scope service(ranks.at(kWorkers).scheduler());
+  service.spawn(strategy.serve(servant), "service");
+  for (Rank rank = 0; rank < kWorkers; ++rank) {
+    ranks.start(rank, strategy.run(workers[static_cast<std::size_t>(rank)]));
+  }
+  ranks.run();
+  std::vector<std::vector<float>> models;
+  for (Rank rank = 0; rank < kWorkers; ++rank) {
+    EXPECT_FALSE(ranks.error(rank));
+    const auto x = floats(workers[static_cast<std::size_t>(rank)].parameters());
+    models.emplace_back(x.begin(), x.end());
+  }
+  return models;
+}
+
+// Where the result does not depend on who comes first; and the service has a rank of its own here.
+bool comparable(const OptionTexts& options) {
+  const auto mode = options.find("mode");
+  return options.count("server") == 0 && options.count("backup") == 0 &&
+         (mode == options.end() || mode->second == "bsp");
+}
+
+TEST(Resume, EndsInTheBitsOfARunWithoutInterruption) {
+  for (const Row& row : registry()) {
+    for (const OptionTexts& options : row.variants) {
+      if (!comparable(options)) continue;
+      SCOPED_TRACE(concat(row.name, " ", options.empty() ? "" : options.begin()->second));
+      const auto strategy = row.make(Options::parse(row.options, row.name, options), kWorkers);
+      for (const std::uint64_t cut : {4U, 11U, 20U}) {
+        Stage whole;
+        whole.steps = 40;
+        whole.cut = cut;
+        const auto expected = run(*strategy, whole, nullptr);
+        Stage rest;
+        rest.steps = 40;
+        rest.done = cut;
+        EXPECT_EQ(run(*strategy, rest, &whole), expected) << "cut after step " << cut;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace starling::strategy

@@ -12,6 +12,7 @@
 
 #include "cli/contests.h"
 #include "cli/machine.h"
+#include "cli/programs.h"
 #include "starling/collective/select.h"
 #include "starling/core/combine.h"
 #include "starling/core/version.h"
@@ -54,6 +55,12 @@ std::string build_type() {
 std::vector<std::string> features_used() {
   if (&detail::active_kernels() == &detail::baseline_kernels()) return {};
   return {"avx2", "f16c"};
+}
+
+// The part that needs LibTorch is a program of its own.
+Availability libtorch() {
+  if (const auto trainer = find_own_file("starling-trainer")) return {true, concat("train: ", *trainer), {}};
+  return {false, "it was not found when this program was built", {}};
 }
 
 // By trying: containers may forbid what the kernel has.
@@ -113,7 +120,7 @@ Json collect() {
   json["kernels"] = detail::active_kernels().name;
   json["features"] = features_used();
   json["transports"] = to_json(transports());
-  json["frameworks"] = to_json({{"libtorch", kLater}});
+  json["frameworks"] = to_json({{"libtorch", libtorch()}});
   for (const strategy::Row& row : strategy::registry()) json["strategies"][row.name] = row.summary;
   json["peers"] = to_json(found_peers());
   json["allreduce"] = all_reduce_tables();

@@ -16,6 +16,7 @@ constexpr int kMostWorkers = 255;  // and a rank for the service
 struct LaunchText {
   std::string workers = "1";
   std::string strategy = "allreduce";
+  std::string link;
 };
 
 // What comes after the first "--".
@@ -42,15 +43,18 @@ void add_launch(CLI::App& app, std::vector<std::string> words, int& exit_code) {
   command->add_option("-n,--workers", text->workers, "how many (1)");
   command->add_option("--strategy", text->strategy,
                       "as in `starling strategies` (allreduce); its options are flags, too");
+  CLI::Option* const link = command->add_option(
+      "--link", text->link, "emulated between the ranks, as if each had its own host: 1gbe, 40gbit/5us, ...");
   command->footer("starling launch -n 4 --strategy ps --mode asp -- ./my_program its arguments");
-  command->callback([command, text, words = std::move(words), &exit_code] {
+  command->callback([command, link, text, words = std::move(words), &exit_code] {
     session::LaunchPlan plan;
     plan.command = program_in(words);
     check_program(plan.command.front());
     plan.workers = static_cast<int>(parse_integer(text->workers, "--workers", 1, kMostWorkers));
     plan.strategy = text->strategy;
+    if (link->count() > 0) plan.link = transport::parse_link(text->link, "--link");
     plan.options = read_strategy_flags(strategy::find_strategy(plan.strategy), command->remaining(),
-                                       {"--workers", "--strategy"});
+                                       {"--workers", "--strategy", "--link"});
     exit_code = session::launch(plan);
   });
 }

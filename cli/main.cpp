@@ -7,10 +7,13 @@
 #include <new>
 
 #include "cli/bench.h"
+#include "cli/compare.h"
+#include "cli/data.h"
 #include "cli/info.h"
 #include "cli/launch.h"
 #include "cli/simulate.h"
 #include "cli/strategies.h"
+#include "cli/train.h"
 #include "starling/core/error.h"
 #include "starling/core/version.h"
 
@@ -105,7 +108,10 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 2), argv + argc);
   int exit_code = 0;
   starling::cli::add_simulate(app, words);
+  starling::cli::add_train(app, words, exit_code);
+  starling::cli::add_compare(app);
   starling::cli::add_strategies(app);
+  starling::cli::add_data(app);
   starling::cli::add_launch(app, words, exit_code);
   return starling::cli::run(app, starling::cli::words_of(argc, argv), exit_code);
 }

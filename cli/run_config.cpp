@@ -29,6 +29,18 @@ Json link_json(const sim::Link& link) {
   return {{"bytes_per_second", link.bytes_per_second}, {"latency_seconds", seconds(link.latency)}};
 }
 
+Json end_json(const sim::Simulation& simulation) {
+  Json json = Json::object();
+  if (simulation.steps < static_cast<std::uint64_t>(-1)) json["steps"] = simulation.steps;
+  if (simulation.until < Time(kForever)) json["seconds"] = seconds(simulation.until.time_since_epoch());
+  if (simulation.target_loss) json["target_loss"] = *simulation.target_loss;
+  if (simulation.target_accuracy) json["target_accuracy"] = *simulation.target_accuracy;
+  json["stop_at_target"] = simulation.stop_at_target;
+  return json;
+}
+
+}  // namespace
+
 Json cluster_json(const sim::Cluster& cluster) {
   Json json{{"workers", Json::array()}, {"hosts", Json::array()}, {"faults", Json::array()}};
   for (const sim::WorkerSpec& worker : cluster.workers) {
@@ -51,18 +63,6 @@ Json optimizer_json(const optim::OptimizerSpec& spec) {
           {"nesterov", spec.nesterov},
           {"weight_decay", spec.weight_decay}};
 }
-
-Json end_json(const sim::Simulation& simulation) {
-  Json json = Json::object();
-  if (simulation.steps < static_cast<std::uint64_t>(-1)) json["steps"] = simulation.steps;
-  if (simulation.until < Time(kForever)) json["seconds"] = seconds(simulation.until.time_since_epoch());
-  if (simulation.target_loss) json["target_loss"] = *simulation.target_loss;
-  if (simulation.target_accuracy) json["target_accuracy"] = *simulation.target_accuracy;
-  json["stop_at_target"] = simulation.stop_at_target;
-  return json;
-}
-
-}  // namespace
 
 std::string config_json(const SimulatePlan& plan, const std::vector<std::string>& flags) {
   const sim::Simulation& simulation = plan.simulation;

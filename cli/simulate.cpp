@@ -12,6 +12,7 @@
 #include "cli/run_config.h"
 #include "cli/simulate_plan.h"
 #include "cli/simulate_seeds.h"
+#include "cli/strategy_flags.h"
 #include "starling/core/cpu.h"
 #include "starling/core/error.h"
 #include "starling/record/events.h"
@@ -124,7 +125,7 @@ void add_training_flags(CLI::App& command, SimulateText& text) {
   command.add_option("--data-seed", text.data_seed, "of generated data (1)")->group(kGroup);
   command.add_option("--step-time", text.step_time, "of a worker of speed 1 (100ms); replays have their own")
       ->group(kGroup);
-  command.add_option("--optimizer", text.optimizer, "sgd, adamw (sgd)")->group(kGroup);
+  command.add_option("--optimizer", text.optimizer, "sgd, adam, adamw (sgd)")->group(kGroup);
   command.add_option("--lr", text.lr, "learning rate (0.1)")->group(kGroup);
   command.add_option("--momentum", text.momentum, "(0)")->group(kGroup);
   command.add_flag("--nesterov", text.nesterov, "with --momentum")->group(kGroup);
@@ -152,12 +153,6 @@ void add_run_flags(CLI::App& command, SimulateText& text) {
       ->group(kGroup);
   command.add_flag("--force", text.force, "replace the files of an earlier run in --out")->group(kGroup);
   command.add_flag("--json", text.json, "print summary.json instead of the table")->group(kGroup);
-}
-
-std::vector<std::string> flags_of(const CLI::App& command) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) names.push_back(option->get_name());
-  return names;
 }
 
 }  // namespace

@@ -21,9 +21,10 @@ void check_use(const SimulateText& text) {
          concat("workload ", workload, " has none; allowed with quadratic"));
   refuse(text.data_seed, "--data-seed", replay, concat("workload ", workload, " has no data"));
   refuse(text.step_time, "--step-time", replay, concat("workload ", workload, " has times of its own"));
-  refuse(text.momentum, "--momentum", text.optimizer == "adamw", "adamw has none; allowed with sgd");
+  refuse(text.momentum, "--momentum", text.optimizer != "sgd",
+         concat(text.optimizer, " has none; allowed with sgd"));
   refuse(text.seed, "--seed", text.seeds.has_value(), "allowed: either --seed or --seeds");
-  if (text.nesterov && text.optimizer == "adamw") throw InvalidArgument("--nesterov: allowed with sgd");
+  if (text.nesterov && text.optimizer != "sgd") throw InvalidArgument("--nesterov: allowed with sgd");
   if (text.force && !text.out) throw InvalidArgument("--force needs --out, whose files it replaces");
 }
 

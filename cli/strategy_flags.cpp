@@ -66,4 +66,10 @@ strategy::OptionTexts read_strategy_flags(const Row& row, const std::vector<std:
   return texts;
 }
 
+std::vector<std::string> flags_of(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) names.push_back(option->get_name());
+  return names;
+}
+
 }  // namespace starling::cli

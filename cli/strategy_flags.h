@@ -2,6 +2,7 @@
 // so they are read from what the command's own flags leave over.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -14,5 +15,8 @@ namespace starling::cli {
 // value.
 strategy::OptionTexts read_strategy_flags(const strategy::Row& row, const std::vector<std::string>& words,
                                           const std::vector<std::string>& own_flags);
+
+// The names of a command's own flags.
+std::vector<std::string> flags_of(const CLI::App& command);
 
 }  // namespace starling::cli

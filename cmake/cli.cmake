@@ -10,12 +10,22 @@ if(cli_sources)
   list(REMOVE_ITEM cli_sources ${cli_main})
   add_library(starling_cli_parts STATIC ${cli_sources})
   target_link_libraries(starling_cli_parts PRIVATE starling_options PUBLIC
-    starling::engine CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
+    starling::engine starling::data CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
   add_executable(starling_cli ${cli_main})
   set_target_properties(starling_cli PROPERTIES
     OUTPUT_NAME starling RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   target_link_libraries(starling_cli PRIVATE starling_cli_parts starling_options)
   install(TARGETS starling_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+if(TARGET starling_torch)
+  # A program of its own: loading LibTorch takes longer than most commands of starling.
+  file(GLOB trainer_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/trainer/*.cpp)
+  add_executable(starling-trainer ${trainer_sources})
+  set_target_properties(starling-trainer PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR} INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS starling-trainer RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/starling)
+  target_link_libraries(starling-trainer PRIVATE starling_cli_parts starling_torch starling_options)
 endif()
 
 set(peers_dir ${CMAKE_INSTALL_LIBEXECDIR}/starling)
@@ -34,8 +44,9 @@ elseif(NOT MPI_CXX_FOUND)
   message(STATUS "MPI not found: starling-mpi-peer is not built")
 endif()
 
-set(gloo_peer ${PROJECT_SOURCE_DIR}/cli/peers/gloo_peer.py)
-if(gloo_peer IN_LIST peers)
-  configure_file(${gloo_peer} ${PROJECT_BINARY_DIR}/gloo_peer.py COPYONLY)
-  install(PROGRAMS ${gloo_peer} DESTINATION ${peers_dir})
-endif()
+foreach(peer gloo_peer.py ddp_peer.py)
+  if(${PROJECT_SOURCE_DIR}/cli/peers/${peer} IN_LIST peers)
+    configure_file(${PROJECT_SOURCE_DIR}/cli/peers/${peer} ${PROJECT_BINARY_DIR}/${peer} COPYONLY)
+    install(PROGRAMS ${PROJECT_SOURCE_DIR}/cli/peers/${peer} DESTINATION ${peers_dir})
+  endif()
+endforeach()

@@ -1,4 +1,4 @@
-# The engine: everything under starling/ but torch/. Who uses it needs threads and nothing else: the libraries for
+# The engine: everything under starling/ but data/ and torch/. Who uses it needs threads and nothing else: the libraries for
 # reading and writing files are headers only, and only sources include them.
 
 find_package(Threads REQUIRED)
@@ -6,7 +6,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
 
 file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/starling/*.cpp)
-list(FILTER engine_sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/starling/torch/")
+list(FILTER engine_sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/starling/(data|torch)/")
 
 add_library(starling_engine STATIC ${engine_sources})
 add_library(starling::engine ALIAS starling_engine)

@@ -1,15 +1,29 @@
-# examples/NN_name.cpp is the program build/examples/NN_name. Each is also a test: it must exit with 0.
+# examples/NN_name.cpp is the program build/examples/NN_name. Each is also a test: it must exit with 0, alone and, if
+# it joins the run it was started in, as one of two workers.
 
 file(GLOB example_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/[0-9][0-9]_*.cpp)
 foreach(source IN LISTS example_sources)
   cmake_path(GET source STEM name)
   set(target example_${name})
+  file(STRINGS ${source} torch_lines REGEX "starling/torch/")
+  file(STRINGS ${source} joining_lines REGEX "starling launch")
+  if(torch_lines AND NOT TARGET starling_torch)
+    continue()
+  endif()
   add_executable(${target} ${source})
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
   target_link_libraries(${target} PRIVATE starling::engine starling_options)
+  if(torch_lines)
+    target_link_libraries(${target} PRIVATE starling::torch)
+  endif()
   if(STARLING_BUILD_TESTS)
     add_test(NAME example.${name} COMMAND ${target})
-    set_tests_properties(example.${name} PROPERTIES LABELS example TIMEOUT 120)
+    set(tests example.${name})
+    if(joining_lines AND TARGET starling_cli)
+      add_test(NAME example.${name}_launched COMMAND starling_cli launch -n 2 -- $<TARGET_FILE:${target}>)
+      list(APPEND tests example.${name}_launched)
+    endif()
+    set_tests_properties(${tests} PROPERTIES LABELS example TIMEOUT 120)
   endif()
 endforeach()

@@ -5,7 +5,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/starling)
 
 install(TARGETS starling_engine EXPORT starlingTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/starling DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h" PATTERN torch EXCLUDE)
+  FILES_MATCHING PATTERN "*.h" PATTERN data EXCLUDE PATTERN torch EXCLUDE)
 install(EXPORT starlingTargets NAMESPACE starling:: DESTINATION ${package_dir})
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/starlingConfig.cmake.in

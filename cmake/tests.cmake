@@ -20,6 +20,10 @@ list(TRANSFORM test_sources REPLACE "^([^/]+)/.*" "\\1" OUTPUT_VARIABLE test_fol
 list(REMOVE_DUPLICATES test_folders)
 list(FILTER test_folders EXCLUDE REGEX "^support$|\\.cpp$")
 
+if(NOT TARGET starling_torch)
+  list(REMOVE_ITEM test_folders torch)
+endif()
+
 foreach(folder IN LISTS test_folders)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp)
   add_executable(${folder}_test ${sources})
@@ -33,8 +37,16 @@ foreach(folder IN LISTS test_folders)
     target_compile_definitions(cli_test PRIVATE STARLING_PROGRAM="${PROJECT_BINARY_DIR}/starling"
       STARLING_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   endif()
+  if(folder STREQUAL "torch")
+    target_link_libraries(torch_test PRIVATE starling::torch)
+  endif()
   if(folder STREQUAL "coordination")
     target_link_libraries(coordination_test PRIVATE Eigen3::Eigen)
+  endif()
+  if(folder STREQUAL "data")
+    # zlib to make the packed files that are read.
+    target_link_libraries(data_test PRIVATE starling::data ZLIB::ZLIB)
+    target_compile_definitions(data_test PRIVATE STARLING_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   endif()
   if(folder STREQUAL "sim")
     target_compile_definitions(sim_test PRIVATE STARLING_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
@@ -42,6 +54,18 @@ foreach(folder IN LISTS test_folders)
   gtest_discover_tests(${folder}_test TEST_PREFIX ${folder}. DISCOVERY_MODE PRE_TEST
     PROPERTIES LABELS ${folder} TIMEOUT 120)
 endforeach()
+
+# Models as PyTorch reads them. STARLING_PYTHON in the environment names the Python that has torch and safetensors; else
+# it is the one in .venv, or python3. Without them the test is skipped.
+if(TARGET starling-trainer AND NOT STARLING_SANITIZE)
+  set(torch_python ${Python3_EXECUTABLE})
+  if(EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+    set(torch_python ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+  endif()
+  add_test(NAME torch.safetensors COMMAND ${torch_python} ${PROJECT_SOURCE_DIR}/tests/torch/safetensors_test.py
+    $<TARGET_FILE:starling_cli>)
+  set_tests_properties(torch.safetensors PROPERTIES LABELS torch TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()
 
 # The checks of the tree itself, and of the checkers.
 add_test(NAME lint.layers COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/check_layers)

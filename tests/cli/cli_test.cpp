@@ -20,8 +20,9 @@ Words bench(Words more) {
 }
 
 TEST(Cli, HelpGoesToStdout) {
-  for (const Words& words : {Words{"--help"}, Words{"info", "--help"}, bench({"--help"}),
-                             Words{"simulate", "--help"}, Words{"strategies", "--help"}}) {
+  for (const Words& words :
+       {Words{"--help"}, Words{"info", "--help"}, bench({"--help"}), Words{"simulate", "--help"},
+        Words{"strategies", "--help"}, Words{"data", "--help"}}) {
     const Ran ran = run_program(words);
     EXPECT_EQ(ran.exit_code, 0);
     const Words command(words.begin(), words.end() - 1);

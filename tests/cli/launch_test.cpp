@@ -41,6 +41,12 @@ TEST(Launch, GivesAServiceItsOwnRank) {
                                           "[2] 2 of 2 in 3, ps mode=asp"}));
 }
 
+TEST(Launch, TellsTheWorkersWhichLinkToEmulate) {
+  EXPECT_EQ(launch({"--link", "1gbe"}, "echo $STARLING_LINK").out, "[0] 1gbe\n");
+  EXPECT_EQ(launch({"--link", "20mbyte/3us"}, "echo $STARLING_LINK").out, "[0] 2e+07/3000ns\n");
+  EXPECT_EQ(launch({}, "echo ${STARLING_LINK-none}").out, "[0] none\n");
+}
+
 TEST(Launch, ReturnsTheExitCodeOfTheFirstThatFails) {
   const Ran ran = launch({"-n", "2"}, "if [ $STARLING_RANK = 1 ]; then exit 7; fi");
   EXPECT_EQ(ran.exit_code, 7);
@@ -79,6 +85,8 @@ TEST(Launch, RefusesBadInput) {
            {{"launch", "-n", "x", "--", "true"}, "'x' is not"},
            {{"launch", "--strategy", "rings", "--", "true"}, "unknown strategy 'rings'"},
            {{"launch", "--mode", "asp", "--", "true"}, "--mode is an option of strategy ps"},
+           {{"launch", "--link", "fast", "--", "true"}, "--link: 'fast' is not a network; allowed: 1gbe"},
+           {{"launch", "--link", "1gbit/x", "--", "true"}, "--link: 'x' is not a duration"},
            {{"launch", "program"}, "no program"},
            {{"launch", "--", "/nonexistent/program"}, "'/nonexistent/program' is not a program"},
            {{"launch", "--", "no-such-program"}, "'no-such-program' is not a program"},

@@ -15,17 +15,6 @@
 namespace starling::cli {
 namespace {
 
-// The build says where the program is; the environment may name another one, such as an installed one.
-std::string path_of_program() {
-  if (const char* const path = std::getenv("STARLING_PROGRAM")) return path;
-#if defined(STARLING_PROGRAM)
-  return STARLING_PROGRAM;
-#else
-  ADD_FAILURE() << "STARLING_PROGRAM does not say where the program is";
-  return "/nonexistent/starling";
-#endif
-}
-
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);
@@ -44,7 +33,7 @@ std::string content_of(int file) {
 
 // In a child; does not return.
 void become_program(const Words& arguments, const Words& environment) {
-  Words words{path_of_program()};
+  Words words{program_path()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   Words variables = environment;  // the first of a name counts
   for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
@@ -55,19 +44,46 @@ void become_program(const Words& arguments, const Words& environment) {
 
 }  // namespace
 
-Ran run_program(const Words& arguments, const Words& environment, const std::string& out) {
-  const int own = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
-  const pid_t pid = fork();
-  if (pid == 0) {
-    dup2(out.empty() ? own : open(out.c_str(), O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
-    dup2(err, STDERR_FILENO);
-    become_program(arguments, environment);
-  }
+std::string program_path() {
+  if (const char* const path = std::getenv("STARLING_PROGRAM")) return path;
+#if defined(STARLING_PROGRAM)
+  return STARLING_PROGRAM;
+#else
+  ADD_FAILURE() << "STARLING_PROGRAM does not say where the program is";
+  return "/nonexistent/starling";
+#endif
+}
+
+RunningProgram::RunningProgram(const Words& arguments, const Words& environment, const std::string& out)
+    : out_(memfd_create("out", MFD_CLOEXEC)), err_(memfd_create("err", MFD_CLOEXEC)), pid_(fork()) {
+  if (pid_ != 0) return;
+  dup2(out.empty() ? out_ : open(out.c_str(), O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
+  dup2(err_, STDERR_FILENO);
+  become_program(arguments, environment);
+}
+
+RunningProgram::~RunningProgram() {
+  if (collected_) return;
+  kill(pid_, SIGKILL);
+  wait();
+}
+
+bool RunningProgram::ended() {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+}
+
+Ran RunningProgram::wait() {
   int status = 0;
-  waitpid(pid, &status, 0);
-  Ran ran{WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), content_of(own),
-          content_of(err)};
-  EXPECT_NE(ran.exit_code, 127) << "cannot run " << path_of_program();
+  waitpid(pid_, &status, 0);
+  collected_ = true;
+  return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), content_of(out_),
+          content_of(err_)};
+}
+
+Ran run_program(const Words& arguments, const Words& environment, const std::string& out) {
+  Ran ran = RunningProgram(arguments, environment, out).wait();
+  EXPECT_NE(ran.exit_code, 127) << "cannot run " << program_path();
   return ran;
 }
 

@@ -16,12 +16,35 @@ struct Ran {
   std::string err;
 };
 
+// The build says where the program is; the environment may name another one, such as an installed one.
+std::string program_path();
+
 // With these arguments; `environment` holds words such as "NAME=value", on top of ours. With `out`, standard
 // output goes to that file instead. The test's time limit is the limit.
 Ran run_program(const Words& arguments, const Words& environment = {}, const std::string& out = "");
 
 // The same, in the background.
 pid_t start_program(const Words& arguments);
+
+// In the background, and what it says is kept. Killed with its owner.
+class RunningProgram {
+ public:
+  explicit RunningProgram(const Words& arguments, const Words& environment = {}, const std::string& out = "");
+  ~RunningProgram();
+  RunningProgram(const RunningProgram&) = delete;
+  RunningProgram& operator=(const RunningProgram&) = delete;
+
+  pid_t pid() const { return pid_; }
+  bool ended();
+  // Once.
+  Ran wait();
+
+ private:
+  int out_;
+  int err_;
+  pid_t pid_;
+  bool collected_ = false;
+};
 
 // Exit code 2, and nothing but one line on stderr that names the value and what else is expected of it.
 void expect_refused(const Words& arguments, const std::string& value, const std::string& allowed);

@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"--batch 0", "'0'", "from 1 to 1000000"},
                       Bad{"--batch 10000000", "'10000000'", "from 1 to 1000000"},
                       Bad{"--noise -1", "'-1'", "from 0"}, Bad{"--step-time 0s", "'0s'", "more than 0"},
-                      Bad{"--optimizer lion", "'lion'", "sgd, adamw"}, Bad{"--lr -1", "'-1'", "from 0"},
+                      Bad{"--optimizer lion", "'lion'", "sgd, adam, adamw"}, Bad{"--lr -1", "'-1'", "from 0"},
                       Bad{"--lr inf", "'inf'", "a number from 0"}, Bad{"--momentum 2", "'2'", "from 0 to 1"},
                       Bad{"--optimizer adamw --momentum 0.9", "'0.9'", "allowed with sgd"},
                       Bad{"--optimizer adamw --nesterov", "--nesterov", "allowed with sgd"},

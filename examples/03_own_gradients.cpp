@@ -1,5 +1,6 @@
-// A program that joins the run it was started in: `starling launch -n 4 --strategy dpsgd -- ./05_launched`.
-// Started alone it is a run of one. The strategy and its options are the launcher's business.
+// A program that joins the run it was started in: `starling launch -n 4 --strategy dpsgd --
+// ./03_own_gradients`. Started alone it is a run of one. The strategy and its options are the launcher's
+// business.
 #include <cstdio>
 #include <vector>
 

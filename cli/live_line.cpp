@@ -1,0 +1,83 @@
+#include "cli/live_line.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "starling/torch/feed_size.h"
+
+namespace starling::cli {
+
+using session::Status;
+
+namespace {
+
+constexpr Duration kPlainEvery = std::chrono::seconds(5);
+constexpr double kNotable = 0.05;  // of the others' time
+
+double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
+
+double step_seconds(const Status& status) {
+  return status.steps == 0 ? 0 : seconds(status.computing) / static_cast<double>(status.steps);
+}
+
+std::string slowest_text(const std::vector<Status>& all, Duration elapsed) {
+  const Status* slowest = nullptr;
+  double waited = 0;
+  for (const Status& status : all) {
+    if (slowest == nullptr || step_seconds(status) > step_seconds(*slowest)) slowest = &status;
+    waited += seconds(status.waiting);
+  }
+  if (slowest == nullptr || all.size() < 2 || elapsed <= Duration{}) return "";
+  const double share =
+      (waited - seconds(slowest->waiting)) / (static_cast<double>(all.size() - 1) * seconds(elapsed));
+  if (share < kNotable) return "";
+  return fmt::format(", slowest: worker {}, the others wait {:.0f} % of their time", slowest->rank,
+                     100 * share);
+}
+
+}  // namespace
+
+std::string progress_text(const std::vector<Status>& all, Duration elapsed, std::size_t samples_per_epoch,
+                          std::optional<std::uint64_t> epochs) {
+  std::uint64_t samples = 0;
+  double loss = 0;
+  int known = 0, lost = 0;
+  for (const Status& status : all) {
+    samples += status.samples;
+    if (std::isfinite(status.loss)) {
+      loss += status.loss;
+      ++known;
+    }
+    lost += status.lost ? 1 : 0;
+  }
+  const double done = static_cast<double>(samples) / static_cast<double>(samples_per_epoch);
+  std::string text = fmt::format("{:.1f} s, epoch {:.2f}{}", seconds(elapsed), done,
+                                 epochs ? fmt::format(" of {}", *epochs) : "");
+  if (known > 0) text += fmt::format(", loss {:.4g}", loss / known);
+  if (elapsed > Duration{})
+    text += fmt::format(", {:.0f} samples/s", static_cast<double>(samples) / seconds(elapsed));
+  text += slowest_text(all, elapsed);
+  if (lost > 0) text += fmt::format(", {} lost", lost);
+  return text;
+}
+
+LiveLine::LiveLine(const TrainPlan& plan, bool wanted)
+    : plan_(plan), wanted_(wanted), terminal_(isatty(STDERR_FILENO) == 1) {
+  if (wanted && terminal_) line_.emplace(true);
+}
+
+void LiveLine::show(const std::vector<Status>& all, Duration elapsed) {
+  if (!wanted_) return;
+  const auto text = [&] {
+    return progress_text(all, elapsed, torch::training_samples(*plan_.setting.data), plan_.setting.epochs);
+  };
+  if (line_) return line_->show(text());
+  if (elapsed < next_plain_ + kPlainEvery) return;
+  next_plain_ = elapsed;
+  std::fprintf(stderr, "%s\n", text().c_str());
+}
+
+}  // namespace starling::cli

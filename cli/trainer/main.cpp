@@ -1,0 +1,91 @@
+// The program starling-trainer: one worker of `starling train`, which starts it with its own flags. Exit
+// codes as those of starling; 130 after Ctrl-C, 143 after SIGTERM.
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdio>
+
+#include "cli/live_line.h"
+#include "cli/train_plan.h"
+#include "cli/train_record.h"
+#include "starling/core/error.h"
+#include "starling/session/membership.h"
+#include "starling/torch/plain_loop.h"
+#include "starling/torch/trainer.h"
+
+namespace starling::cli {
+namespace {
+
+std::atomic<bool> interrupted = false;
+std::atomic<int> signal_number = 0;
+
+void interrupt(int number) {
+  signal_number = number;
+  interrupted = true;
+}
+
+void watch_signals() {
+  struct sigaction action {};
+  action.sa_handler = interrupt;
+  for (const int number : {SIGINT, SIGTERM}) sigaction(number, &action, nullptr);
+}
+
+TrainPlan read_plan(int argc, char** argv, std::vector<std::string>& words) {
+  CLI::App app("A worker of starling train", "starling-trainer");
+  TrainText text;
+  add_train_flags(app, text);
+  app.parse(argc, argv);
+  text.strategy_flags = app.remaining();
+  words.assign(argv + 1, argv + argc);
+  return plan_training(text, {});
+}
+
+// One line, for `starling bench train`.
+int run_plain(const TrainPlan& plan) {
+  const torch::PlainResult result = torch::train_plainly(plan.setting, *plan.plain);
+  std::printf("{\"samples\": %zu, \"seconds\": %.9f}\n", result.samples, result.seconds);
+  return 0;
+}
+
+int run(const TrainPlan& plan, const std::vector<std::string>& words) {
+  session::Membership membership;
+  const bool leads = membership.standing().rank == 0;
+  if (leads && !plan.launched) open_run_folder(plan, words);
+  LiveLine line(plan, leads && !plan.json);
+  torch::TrainListener listener;
+  listener.interrupted = &interrupted;
+  listener.show = [&line](const std::vector<session::Status>& all, Duration elapsed) {
+    line.show(all, elapsed);
+  };
+  listener.remark = [](const std::string& text) { std::fprintf(stderr, "starling: %s\n", text.c_str()); };
+  const auto result = torch::train(membership, plan.setting, listener);
+  line.end();
+  if (result) write_run(plan, result->run, result->model);
+  return interrupted ? 128 + signal_number : 0;
+}
+
+int main(int argc, char** argv) {
+  int rank = 0;
+  try {
+    rank = session::read_standing().rank;
+    watch_signals();
+    std::vector<std::string> words;
+    const TrainPlan plan = read_plan(argc, argv, words);
+    return plan.plain ? run_plain(plan) : run(plan, words);
+  } catch (const PeerLost& error) {
+    // Who was lost is the launcher's to tell; one of the others says what that did to the run.
+    if (rank == 0) std::fprintf(stderr, "starling: %s\n", error.what());
+  } catch (const InvalidArgument& error) {
+    std::fprintf(stderr, "starling: %s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "starling: worker %d: %s\n", rank, error.what());
+  }
+  return 1;
+}
+
+}  // namespace
+}  // namespace starling::cli
+
+int main(int argc, char** argv) { return starling::cli::main(argc, argv); }

@@ -1,0 +1,65 @@
+// The accuracy over the time of a run: snapshots are collected while it goes on and judged afterwards, or at
+// once on a thread of its own.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "starling/record/run.h"
+#include "starling/session/program.h"
+#include "starling/torch/evaluator.h"
+#include "starling/torch/train_setting.h"
+
+namespace starling::torch {
+
+inline constexpr Duration kSnapshotEvery = std::chrono::milliseconds(500);
+
+class Curve {
+ public:
+  // `reached` is called once, from any thread, when a snapshot has reached the target of the setting.
+  Curve(const TrainSetting& setting, std::function<void()> reached);
+  ~Curve();
+
+  // From any thread, quickly.
+  void add(session::Snapshot snapshot);
+
+  struct Result {
+    std::vector<record::LossPoint> points;
+    std::optional<double> test_accuracy;  // of the last model
+    std::optional<double> train_loss;     // before the end
+    std::optional<Duration> time_to_target;
+    data::TensorFile model;
+  };
+  // When the run is over. Judges at most `setting.eval_points` snapshots, `all` or only the last one.
+  Result finish(bool all);
+
+ private:
+  struct Entry {
+    session::Snapshot snapshot;
+    std::optional<Score> score;
+  };
+
+  void thin();
+  void judge_as_they_come();
+  void judge(Entry& entry);
+  void choose();
+  bool reaches(const Entry& entry) const;
+
+  const TrainSetting& setting_;
+  Duration interval_;
+  std::function<void()> reached_;
+  Evaluator evaluator_;  // of the judging thread, then of finish()
+  std::mutex mutex_;
+  std::condition_variable added_;
+  std::vector<Entry> entries_;  // by time
+  bool over_ = false;
+  bool told_ = false;
+  std::thread judge_;
+};
+
+}  // namespace starling::torch

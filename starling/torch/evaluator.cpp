@@ -1,0 +1,77 @@
+#include "starling/torch/evaluator.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "starling/core/error.h"
+#include "starling/torch/replica.h"
+
+namespace starling::torch {
+
+using ::torch::Tensor;
+
+namespace {
+
+constexpr std::size_t kBatch = 250;
+
+data::StoredTensor named(const std::string& name, const Tensor& tensor) {
+  const Tensor dense = tensor.detach().contiguous();
+  const auto* const bytes = static_cast<const std::byte*>(dense.data_ptr());
+  return {name,
+          dense.scalar_type() == ::torch::kInt64 ? "I64" : "F32",
+          {dense.sizes().begin(), dense.sizes().end()},
+          {bytes, bytes + dense.nbytes()}};
+}
+
+}  // namespace
+
+Evaluator::Evaluator(const std::string& model, const data::DataSet& set)
+    : model_(make_model(model, shape_of(set), "--model")), feed_(set, Feed::Side::kTest) {
+  model_->eval();
+}
+
+void Evaluator::load(std::span<const float> values) {
+  const Replica replica(*model_);
+  const ::torch::NoGradGuard no_grad;
+  const auto take = [&](std::span<float> target) {
+    if (target.size() > values.size()) throw Error("a snapshot is shorter than the model");
+    std::copy_n(values.begin(), target.size(), target.begin());
+    values = values.subspan(target.size());
+  };
+  const auto parameters = model_->named_parameters();
+  for (const strategy::Section& section : replica.sections()) {
+    take({parameters[section.name].data_ptr<float>(), section.count});
+  }
+  for (const std::span<float> extra : replica.extras()) take(extra);
+}
+
+Score Evaluator::score(std::size_t most) {
+  const ::torch::NoGradGuard no_grad;
+  std::vector<std::uint32_t> all(std::min(most, feed_.size()));
+  std::iota(all.begin(), all.end(), 0U);
+  double loss = 0;
+  std::int64_t right = 0, asked = 0;
+  for (std::size_t begin = 0; begin < all.size(); begin += kBatch) {
+    const std::size_t count = std::min(kBatch, all.size() - begin);
+    const Sample sample = feed_.take(std::span(all).subspan(begin, count));
+    const Tensor logits = model_->forward(sample.input);
+    loss += ::torch::nn::functional::cross_entropy(
+                logits, sample.target,
+                ::torch::nn::functional::CrossEntropyFuncOptions().reduction(::torch::kSum))
+                .item<double>();
+    right += logits.argmax(1).eq(sample.target).sum().item<std::int64_t>();
+    asked += sample.target.numel();
+  }
+  const auto whole = static_cast<double>(std::max<std::int64_t>(asked, 1));
+  return {loss / whole, static_cast<double>(right) / whole};
+}
+
+data::TensorFile Evaluator::state() const {
+  data::TensorFile file;
+  for (const auto& item : model_->named_parameters()) file.tensors.push_back(named(item.key(), item.value()));
+  for (const auto& item : model_->named_buffers()) file.tensors.push_back(named(item.key(), item.value()));
+  return file;
+}
+
+}  // namespace starling::torch

@@ -1,0 +1,22 @@
+// How many samples a data set has, for those who do not see LibTorch.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "starling/data/dataset.h"
+
+namespace starling::torch {
+
+inline constexpr std::size_t kTextLength = 64;  // characters of a sample
+
+inline std::size_t text_samples(const std::vector<std::uint8_t>& text) {
+  return text.empty() ? 0 : (text.size() - 1) / kTextLength;
+}
+
+inline std::size_t training_samples(const data::DataSet& set) {
+  if (const auto* const text = std::get_if<data::TextSet>(&set)) return text_samples(text->train);
+  return std::get<data::ImageSet>(set).train.size();
+}
+
+}  // namespace starling::torch

@@ -1,0 +1,13 @@
+// The names of the models, for those who do not see LibTorch.
+#pragma once
+
+#include <string_view>
+
+namespace starling::torch {
+
+inline constexpr std::string_view kModelNames[] = {"mlp", "lenet", "cnn", "resnet20", "charlm"};
+
+// Whether it learns text; the others learn pictures.
+constexpr bool learns_text(std::string_view model) { return model == "charlm"; }
+
+}  // namespace starling::torch

@@ -1,0 +1,99 @@
+#include "starling/torch/session.h"
+
+#include <cstdlib>
+#include <exception>
+
+#include "starling/core/error.h"
+#include "starling/core/log.h"
+#include "starling/strategy/registry.h"
+#include "starling/torch/flat_form.h"
+
+namespace starling::torch {
+
+namespace {
+
+session::Session::Setting setting_for(const session::Membership& membership, const Replica& replica,
+                                      const SessionOptions& options,
+                                      const ::torch::optim::Optimizer& optimizer) {
+  session::Session::Setting setting;
+  setting.worker.sections = replica.sections();
+  setting.worker.equal_batches = options.equal_batches;
+  setting.seed = options.seed;
+  setting.lockstep = strategy::find_strategy(membership.standing().strategy).promises.lockstep;
+  setting.shares = {.dynamic = options.dynamic_shards, .lockstep = setting.lockstep};
+  try {
+    setting.optimizer = flat_form(optimizer);
+  } catch (const InvalidArgument& error) {
+    setting.no_flat_optimizer = error.what();
+  }
+  return setting;
+}
+
+}  // namespace
+
+Session::Session(const SessionOptions& options, ::torch::nn::Module& module,
+                 ::torch::optim::Optimizer& optimizer)
+    : options_(options), replica_(module), exceptions_(std::uncaught_exceptions()) {
+  auto setting = setting_for(membership_, replica_, options, optimizer);
+  if (!membership_.standing().trains()) {
+    session::serve(membership_, std::move(setting));
+    std::exit(0);
+  }
+  session::Program program;
+  program.extras = replica_.extras();
+  program.fixed = replica_.fixed();
+  program.learning_rate = [&optimizer] { return learning_rate(optimizer); };
+  program.update = [this, &optimizer](Slice part) {
+    if (part.size() != replica_.size()) throw Error("an optimiser of LibTorch updates the whole model only");
+    optimizer.step();
+  };
+  session_ = std::make_unique<session::Session>(membership_, std::move(setting), replica_.values(), program);
+  more_ = session_->next();
+  replica_.bind(session_->parameters(), session_->gradients());
+  replica_.on_gradient([this](std::size_t section) { session_->section_ready(section); });
+}
+
+Session::~Session() {
+  if (!more_ || std::uncaught_exceptions() > exceptions_) return;
+  try {
+    finish();
+  } catch (const std::exception& error) {
+    stderr_log()(LogLevel::kError, error.what());
+  }
+}
+
+bool Session::step(const ::torch::Tensor& loss, std::optional<std::size_t> samples) {
+  return step(loss.item<double>(), samples ? *samples : expected_.value_or(1));
+}
+
+bool Session::step(double loss, std::size_t samples) {
+  if (!more_) throw Error("step() after the end of the run");
+  replica_.collect_gradients();
+  session_->computed({.samples = samples, .loss = loss});
+  return advance();
+}
+
+bool Session::advance() {
+  expected_.reset();
+  more_ = session_->next();
+  if (more_) replica_.zero_gradients();
+  return more_;
+}
+
+void Session::finish() {
+  if (!more_) return;
+  more_ = false;
+  session_->finish();
+}
+
+void Session::expect(std::size_t samples) {
+  expected_ = samples;
+  session_->expect(samples);
+}
+
+void Session::idle_step() {
+  session_->computed({.samples = 0});
+  advance();
+}
+
+}  // namespace starling::torch

@@ -1,0 +1,161 @@
+// Bad input to `starling train`: one line that names the value and what is allowed, exit code 2, nothing
+// printed, nothing created, no worker started.
+#include "starling/data/idx.h"
+#include "tests/cli/train_runs.h"
+
+namespace starling::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TemporaryFolder;
+
+struct Bad {
+  const char* flags;
+  const char* value;
+  const char* allowed;
+};
+
+std::ostream& operator<<(std::ostream& out, const Bad& bad) { return out << bad.flags; }
+
+class BadTraining : public ::testing::TestWithParam<Bad> {};
+
+TEST_P(BadTraining, IsRefused) {
+  const TemporaryFolder folder;
+  const std::string out = folder.path() + "/run";
+  expect_refused(train(concat(GetParam().flags, " --out ", out)), GetParam().value, GetParam().allowed);
+  EXPECT_FALSE(fs::exists(out));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Run, BadTraining,
+    ::testing::Values(
+        Bad{"--steps 0", "'0'", "from 1 to 1000000000"}, Bad{"--steps 3 --steps 4", "--steps", "received 2"},
+        Bad{"--steps=", "--steps: ''", "from 1 to"}, Bad{"--epochs 0", "--epochs: '0'", "from 1 to"},
+        Bad{"--max-seconds 0", "--max-seconds: '0'", "from 0.001"},
+        Bad{"--max-seconds -1", "'-1'", "from 0.001"},
+        Bad{"--target-accuracy 2", "--target-accuracy: '2'", "from 0 to 1"},
+        Bad{"--target-loss low", "--target-loss: 'low'", "a number from"},
+        Bad{"--target-loss 1 --target-accuracy 0.5", "--target-loss and --target-accuracy", "one of them"},
+        Bad{"--no-stop", "--no-stop", "with --target-loss or --target-accuracy"},
+        Bad{"--eval sometimes", "'sometimes'", "after, now"},
+        Bad{"--eval after --target-accuracy 0.5", "--eval after", "with --no-stop"},
+        Bad{"--eval-every 0", "--eval-every: '0'", "more than 0"},
+        Bad{"--eval-points 0", "--eval-points: '0'", "from 1 to 64"},
+        Bad{"--check-sync 0", "--check-sync: '0'", "from 1 to"},
+        Bad{"--checkpoint-every 0", "--checkpoint-every: '0'", "from 1 to"},
+        Bad{"--seed -1", "--seed: '-1'", "from 0 to"}, Bad{"--stpes 5", "--stpes", "did you mean --steps?"},
+        Bad{"word", "'word'", "--name value"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Learning, BadTraining,
+    ::testing::Values(
+        Bad{"--model vgg", "'vgg'", "mlp, lenet, cnn, resnet20, charlm"},
+        Bad{"--model=", "unknown model ''", "mlp, lenet"},
+        Bad{"--model charlm", "charlm learns text", "glyphs is pictures"},
+        Bad{"--data glyph", "'glyph'", "did you mean 'glyphs'?"}, Bad{"--data mnist", "'mnist'", "mnist:DIR"},
+        Bad{"--data mnist:/nonexistent", "'/nonexistent'", "no folder"},
+        Bad{"--data cifar10:/nonexistent", "'/nonexistent'", "no folder"},
+        Bad{"--model charlm --data text:/nonexistent", "'/nonexistent'", "No such file"},
+        Bad{"--shards some", "'some'", "equal, dynamic"}, Bad{"--batch 0", "'0'", "from 1 to 1000000"},
+        Bad{"--batch many", "'many'", "whole number"},
+        Bad{"--batch 3001", "3001 samples for each of 4 workers", "at most the 12000 samples"},
+        Bad{"--optimizer lion", "'lion'", "sgd, adam, adamw"}, Bad{"--lr -1", "--lr: '-1'", "from 0"},
+        Bad{"--momentum 2", "--momentum: '2'", "from 0 to 1"},
+        Bad{"--momentum 0.9 --optimizer adam", "--momentum: '0.9'", "allowed with sgd"},
+        Bad{"--nesterov --optimizer adamw", "--nesterov", "allowed with sgd"},
+        Bad{"--nesterov --momentum 0", "momentum 0", "momentum above 0"},
+        Bad{"--weight-decay -1", "--weight-decay: '-1'", "from 0"},
+        Bad{"--warmup -1", "--warmup: '-1'", "from 0 to"},
+        Bad{"--lr-schedule line", "'line'", "constant, step, cosine"},
+        Bad{"--lr-schedule cosine --max-seconds 3", "'cosine'", "--epochs or --steps"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Workers, BadTraining,
+    ::testing::Values(Bad{"--workers 0", "--workers: '0'", "from 1 to 255"},
+                      Bad{"--workers 256", "--workers: '256'", "from 1 to 255"},
+                      Bad{"--threads 0", "--threads: '0'", "from 1 to"},
+                      Bad{"--slow 9:2", "'9:2'", "workers 0 to 3"}, Bad{"--slow 0", "'0'", "WORKER:FACTOR"},
+                      Bad{"--slow 0:2,9:2", "'9:2'", "workers 0 to 3"},
+                      Bad{"--pause 1", "'1'", "WORKER@FROM"}, Bad{"--kill 0", "'0'", "WORKER@AT"},
+                      Bad{"--kill 4@1s", "'4@1s'", "workers 0 to 3"},
+                      Bad{"--jitter normal:99", "'normal:99'", "0 to 10"},
+                      Bad{"--jitter much", "'much'", "exponential"}, Bad{"--pace 0", "'0'", "more than 0"},
+                      Bad{"--pace fast", "'fast'", "ns, us, ms"}, Bad{"--link fast", "'fast'", "1gbe, 10gbe"},
+                      Bad{"--link 1gbit/x", "'x'", "a duration"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Strategy, BadTraining,
+    ::testing::Values(Bad{"--strategy nope", "'nope'", "allreduce, local-sgd, ps, dpsgd"},
+                      Bad{"--strategy alreduce", "'alreduce'", "did you mean 'allreduce'?"},
+                      Bad{"--mode asp", "--mode is an option of strategy ps", "--algorithm, --bucket"},
+                      Bad{"--strategy ps --mode tsp", "'tsp'", "bsp, asp, ssp"},
+                      Bad{"--servers 1", "--servers: '1'", "allowed with ps"},
+                      Bad{"--servers 2 --strategy ps", "--servers: '2'", "from 0 to 1"},
+                      Bad{"--check-sync 3 --strategy dpsgd", "--check-sync", "allowed: allreduce"},
+                      Bad{"--strategy dpsgd --graph star", "'star'", "ring, torus"},
+                      Bad{"--bucket many", "'many'", "none"}));
+
+TEST(TrainErrors, RefusesDataThatIsDamagedOrOfTheWrongKind) {
+  const TemporaryFolder folder;
+  const std::string out = folder.path() + "/run";
+  const std::string text = "text:" + folder.write("text", std::string(9000, 'a') + std::string(9000, 'b'));
+  for (const std::string_view file : data::kIdxFiles) folder.write(file, "not IDX");
+  expect_refused(train(concat("--data mnist:", folder.path(), " --out ", out)),
+                 folder.path() + "/train-images-idx3-ubyte", "IDX");
+  expect_refused(train(concat("--model lenet --data ", text, " --out ", out)), "lenet learns pictures",
+                 "is text");
+  EXPECT_FALSE(fs::exists(out));
+}
+
+TEST(TrainErrors, RefusesFoldersItCannotUse) {
+  STARLING_NEEDS_TRAINER();
+  const TemporaryFolder folder;
+  const std::string file = folder.write("file", "mine");
+  expect_refused(train("--out " + folder.path()), concat("'", folder.path(), "'"), "is not empty; --force");
+  expect_refused(train("--out " + file), concat("'", file, "'"), "is not a folder");
+  expect_refused(train("--out /proc/starling"), "'/proc/starling'", "cannot be created");
+  expect_refused(train("--force"), "--force", "needs --out");
+  expect_refused(train("--checkpoint-every 3"), "--checkpoint-every", "needs --out");
+  EXPECT_EQ(files_below(folder.path()), (Words{"file"}));
+  EXPECT_EQ(bytes_of(file), "mine");
+}
+
+TEST(TrainErrors, RefusesToGoOnFromWhatIsNoCheckpoint) {
+  const TemporaryFolder folder;
+  const std::string empty = folder.path() + "/empty", missing = folder.path() + "/missing";
+  fs::create_directory(empty);
+  expect_refused(train("--resume " + empty), empty + "/checkpoints/latest.json", "no checkpoint");
+  expect_refused(train("--resume " + missing), missing + "/checkpoints/latest.json", "no checkpoint");
+  expect_refused(train(concat("--resume ", empty, " --out ", folder.path(), "/new")),
+                 empty + "/checkpoints/latest.json", "no checkpoint");
+  EXPECT_TRUE(fs::is_empty(empty));
+  fs::create_directory(empty + "/checkpoints");
+  folder.write("empty/checkpoints/latest.json", "{\"step\": ");
+  expect_refused(train("--resume " + empty), empty + "/checkpoints/latest.json", "is damaged");
+  EXPECT_EQ(files_below(folder.path()), (Words{"empty/checkpoints/latest.json"}));
+}
+
+TEST(TrainErrors, RefusesToGoOnWithAnotherRun) {
+  STARLING_NEEDS_TRAINER();
+  const TemporaryFolder folder;
+  const std::string run = folder.path() + "/run";
+  const std::string data = few_pictures(folder);
+  const std::string flags = concat("--model mlp --workers 2 --steps 2", data);
+  train_into(run, flags + " --checkpoint-every 2");
+  const std::string model = model_of(run);
+  const Words files = files_below(run);
+  for (const auto& [other, value, saved] : std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"--model lenet --workers 2", "model mlp", "this run has lenet"},
+           {"--model mlp --workers 3", "workers 2", "this run has 3"},
+           {"--model mlp --workers 2 --batch 16", "batch 32", "this run has 16"},
+           {"--model mlp --workers 2 --seed 2", "seed 1", "this run has 2"},
+           {"--model mlp --workers 2 --optimizer adam", "optimizer sgd", "this run has adam"},
+           {"--model mlp --workers 2 --strategy dpsgd", "strategy allreduce", "this run has dpsgd"}}) {
+    expect_refused(train(concat(other, data, " --steps 4 --resume ", run)), value, saved);
+  }
+  EXPECT_EQ(files_below(run), files);
+  EXPECT_EQ(model_of(run), model);
+}
+
+}  // namespace
+}  // namespace starling::cli

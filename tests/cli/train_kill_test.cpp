@@ -1,0 +1,153 @@
+// Workers of `starling train` that die at any time. STARLING_KILL_RUNS says how many random runs there are
+// (6); run N of them is the same each time but for what the machine makes of its delay.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "starling/core/random.h"
+#include "tests/cli/train_runs.h"
+
+namespace starling::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TemporaryFolder;
+
+constexpr int kWorkers = 3;
+// Most of a step is slept, so that many of these runs fit on a small machine.
+constexpr const char* kSmall = "--model mlp --workers 3 --batch 8 --pace 20ms";
+
+// The value of the variable in a process's environment; empty if it is not there.
+std::string variable_of(const fs::path& process, const std::string& name) {
+  for (const std::string& word : split(bytes_of(process / "environ"), '\0')) {
+    if (word.starts_with(name + "=")) return word.substr(name.size() + 1);
+  }
+  return "";
+}
+
+// By rank, of the run that process `launcher` has started.
+std::map<int, pid_t> processes_of(pid_t launcher) {
+  std::map<int, pid_t> processes;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string arena = variable_of(entry.path(), "STARLING_ARENA");
+    if (!arena.starts_with(concat("starling-", launcher, "-"))) continue;
+    processes[std::stoi(variable_of(entry.path(), "STARLING_RANK"))] = std::stoi(name);
+  }
+  return processes;
+}
+
+std::set<std::string> shared_memory() {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator("/dev/shm")) names.insert(entry.path().filename().string());
+  return names;
+}
+
+// Nothing of the run is there any more, but its files, which are whole.
+void expect_nothing_left(pid_t launcher, const std::string& out, const std::set<std::string>& memory_before) {
+  EXPECT_TRUE(processes_of(launcher).empty());
+  for (const std::string& file : files_below(out)) EXPECT_FALSE(file.ends_with(".part")) << file;
+  for (const std::string& name : shared_memory()) {
+    EXPECT_TRUE(memory_before.contains(name) || name.find("starling") == std::string::npos) << name;
+  }
+}
+
+struct Case {
+  const char* strategy;
+  int lowest_rank;  // of those that are killed
+  bool goes_on;
+};
+
+constexpr Case kCases[] = {{"allreduce", 0, false},
+                           {"dpsgd", 1, true},
+                           {"ps --mode asp --servers 1", 1, true},
+                           {"ps --mode bsp --servers 0", 1, true},
+                           {"local-sgd --period 4", 0, false}};
+
+void expect_end(const Ran& ran, const Case& of, int rank, const std::string& out) {
+  const std::string line = concat("starling: rank ", rank, " ended with signal 9 (Killed)",
+                                  of.goes_on ? "; the others go on" : "", "\n");
+  EXPECT_NE(ran.err.find(line), std::string::npos) << ran.err;
+  EXPECT_EQ(ran.exit_code, of.goes_on ? 0 : 137) << ran.err;
+  EXPECT_EQ(fs::exists(out + "/summary.json"), of.goes_on);
+  if (!of.goes_on || !fs::exists(out + "/summary.json")) return;
+  EXPECT_TRUE(summary_in(out)["ended"].contains(std::to_string(rank)));
+  EXPECT_TRUE(summary_in(out)["test_accuracy"].is_number());
+  EXPECT_FALSE(model_of(out).empty());
+}
+
+// When the killed were killed.
+struct Tally {
+  int starting = 0, training = 0, over = 0;
+};
+
+// A run has to begin with all of them: who dies while they meet ends it, whatever the strategy.
+bool ended_before_it_began(const Ran& ran, int rank, const std::string& out) {
+  return ran.exit_code == 1 && !fs::exists(out + "/summary.json") &&
+         ran.err.find(concat("starling: rank ", rank, " ended with signal 9 (Killed)")) != std::string::npos;
+}
+
+// After all processes are there. Any time must do: while they load, meet, train, save, and while they end.
+void kill_one(const Case& of, int rank, useconds_t delay, bool after_first_checkpoint, Tally& tally) {
+  const TemporaryFolder folder;
+  const std::string out = folder.path() + "/run";
+  const std::set<std::string> memory = shared_memory();
+  RunningProgram program(
+      train(concat(kSmall, few_pictures(folder), " --checkpoint-every 5 --steps ",
+                   of.goes_on ? 150 : 1'000'000, " --strategy ", of.strategy, " --out ", out)));
+  const pid_t launcher = program.pid();
+  std::map<int, pid_t> processes;
+  while (processes.size() < kWorkers && !program.ended()) processes = processes_of(launcher);
+  ASSERT_TRUE(processes.contains(rank)) << program.wait().err;
+  const std::string latest = out + "/checkpoints/latest.json";
+  while (after_first_checkpoint && !fs::exists(latest) && !program.ended()) usleep(1'000);
+  usleep(delay);
+  const bool begun = fs::exists(latest);
+  // Not if a slow machine has let it end: then there is nobody to lose.
+  const bool killed = processes_of(launcher).contains(rank) && kill(processes[rank], SIGKILL) == 0;
+  const Ran ran = program.wait();
+  ++(!killed ? tally.over : begun ? tally.training : tally.starting);
+  if ((killed || !of.goes_on) && (begun || !ended_before_it_began(ran, rank, out)))
+    expect_end(ran, of, rank, out);
+  expect_nothing_left(launcher, out, memory);
+}
+
+TEST(TrainKill, ARandomWorkerAtARandomTime) {
+  STARLING_NEEDS_TRAINER();
+  const char* const wanted = std::getenv("STARLING_KILL_RUNS");
+  const int runs = wanted == nullptr ? 6 : std::atoi(wanted);
+  Tally tally;
+  for (int run = 0; run < runs; ++run) {
+    Random random(static_cast<std::uint64_t>(run));
+    const Case& of = kCases[static_cast<std::size_t>(run) % std::size(kCases)];
+    const int rank = of.lowest_rank +
+                     static_cast<int>(random.below(static_cast<std::uint64_t>(kWorkers - of.lowest_rank)));
+    const auto delay = static_cast<useconds_t>(random.below(2'000'000));
+    SCOPED_TRACE(concat("run ", run, ": ", of.strategy, ", rank ", rank, " after ", delay, " us"));
+    kill_one(of, rank, delay, run % 2 == 1, tally);
+    if (::testing::Test::HasFailure()) return;
+  }
+  std::printf("killed while starting: %d, training: %d, too late: %d\n", tally.starting, tally.training,
+              tally.over);
+  EXPECT_GT(tally.training, 0);
+}
+
+TEST(TrainKill, AsTheFlagsSay) {
+  STARLING_NEEDS_TRAINER();
+  for (const Case& of : {kCases[0], kCases[1]}) {
+    SCOPED_TRACE(of.strategy);
+    const TemporaryFolder folder;
+    const std::string out = folder.path() + "/run";
+    const Ran ran = run_program(train(concat(
+        kSmall, few_pictures(folder), " --steps 50 --kill 2@0.3s --strategy ", of.strategy, " --out ", out)));
+    expect_end(ran, of, 2, out);
+  }
+}
+
+}  // namespace
+}  // namespace starling::cli

@@ -1,0 +1,89 @@
+// A worker that is slower than it could be. The times that it is told are made up; it sleeps for real, so
+// they ask for short sleeps.
+#include "starling/torch/pacer.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+
+namespace starling::torch {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+sim::Cluster cluster() {
+  return sim::even_cluster(2, 2, sim::parse_link("10gbe", "x"), sim::parse_link("shm", "x"), {});
+}
+
+sim::Cluster with_fault(const sim::Fault& fault) {
+  sim::Cluster changed = cluster();
+  sim::add_fault(changed, fault, "x");
+  return changed;
+}
+
+Pacer pacer(const sim::Cluster& cluster, std::optional<Duration> step, Rank worker = 0) {
+  return {cluster, worker, step, Random(1)};
+}
+
+// How long the end of a step sleeps that took `took`. At least that long, but not by how much more.
+Duration slept(Pacer& pacer, Duration took) {
+  pacer.begin(Time(1s));
+  const auto before = Clock::now();
+  pacer.end(Time(1s + took));
+  return Clock::now() - before;
+}
+
+TEST(Pacer, SleepsForTheRestOfTheStep) {
+  Pacer paced = pacer(cluster(), 30ms);
+  EXPECT_GE(slept(paced, 10ms), 20ms);
+  EXPECT_EQ(paced.complaint(), "");
+}
+
+TEST(Pacer, ASlowWorkerSleepsLonger) {
+  const sim::Cluster slow = with_fault({.kind = sim::Fault::Kind::kSlow, .subject = 0, .factor = 4});
+  Pacer paced = pacer(slow, 10ms);
+  EXPECT_GE(slept(paced, 5ms), 35ms);
+}
+
+TEST(Pacer, WithoutAPaceTheFactorIsOfWhatTheStepTook) {
+  const sim::Cluster slow = with_fault({.kind = sim::Fault::Kind::kSlow, .subject = 0, .factor = 3});
+  Pacer unpaced = pacer(slow, {});
+  EXPECT_GE(slept(unpaced, 10ms), 20ms);
+  // The other one does not sleep for an hour that it took, and is not late.
+  Pacer other = pacer(slow, {}, 1);
+  slept(other, 1h);
+  EXPECT_EQ(other.complaint(), "");
+}
+
+TEST(Pacer, ComplainsIfThePaceCannotBeKept) {
+  Pacer paced = pacer(cluster(), 10ms, 1);
+  for (int i = 0; i < 3; ++i) slept(paced, 15ms);
+  slept(paced, 10ms);
+  EXPECT_EQ(paced.complaint(),
+            "worker 1: the pace is too short for this machine: 75 % of its steps took longer than meant, 15 "
+            "ms each "
+            "on average");
+}
+
+TEST(Pacer, ToleratesALittle) {
+  Pacer paced = pacer(cluster(), 10ms);
+  EXPECT_EQ(paced.complaint(), "");
+  for (int i = 0; i < 19; ++i) slept(paced, 10ms + 900us);
+  slept(paced, 1h);  // one of twenty
+  EXPECT_EQ(paced.complaint(), "");
+  slept(paced, 1h);
+  EXPECT_NE(paced.complaint(), "");
+}
+
+TEST(PacerDeathTest, DiesWhenItsTimeHasCome) {
+  const sim::Cluster deadly = with_fault({.kind = sim::Fault::Kind::kKill, .subject = 0, .from = Time(2s)});
+  Pacer paced = pacer(deadly, 1ms);
+  paced.begin(Time(1999ms));
+  EXPECT_EXIT(paced.begin(Time(2s)), ::testing::KilledBySignal(SIGKILL), "");
+  pacer(deadly, 1ms, 1).begin(Time(3s));
+}
+
+}  // namespace
+}  // namespace starling::torch

@@ -3,17 +3,15 @@
 // once, and the medians over the rounds are compared.
 #include "cli/bench_collectives.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <ctime>
-#include <fstream>
 #include <memory>
 #include <set>
 
 #include "cli/bench_options.h"
+#include "cli/bench_report.h"
 #include "cli/bench_table.h"
 #include "cli/machine.h"
 #include "starling/collective/select.h"
@@ -40,7 +38,7 @@ class Bench {
     find_peers();
     tell(table_.header());
     for (const int ranks : options_.ranks) measure(ranks);
-    write_json();
+    write_report(options_.json, missing_, results_);
     if (failed_) throw Error("starling itself failed, see above");
   }
 
@@ -61,7 +59,6 @@ class Bench {
   void measure(int ranks);
   void check_present(const Contestant& contestant);
   Row measure(int ranks, const Job& job, const std::vector<std::unique_ptr<Contestant>>& contestants);
-  void write_json();
 
   BenchOptions options_;
   std::FILE* people_;
@@ -128,35 +125,10 @@ Row Bench::measure(int ranks, const Job& job, const std::vector<std::unique_ptr<
   return row;
 }
 
-void Bench::write_json() {
-  if (options_.json.empty()) return;
-  nlohmann::ordered_json json;
-  json["machine"] = {{"cpu", cpu_name()},
-                     {"cores", usable_cores()},
-                     {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
-  json["command"] = own_command_line();
-  json["missing"] = missing_;
-  json["results"] = results_;
-  const std::string text = json.dump(2) + "\n";
-  if (options_.json == "-") {
-    fmt::print("{}", text);
-  } else if (!(std::ofstream(options_.json) << text << std::flush)) {
-    throw Error(concat("cannot write ", options_.json));
-  }
-}
-
 // The ranks read the environment too, each for itself; what is wrong with it is told before they start.
 void check_environment() {
   collective::Selection::from_environment();
   simd_mode();
-}
-
-// A name that cannot be written is found out before the measurement, not after it.
-void check_writable(const std::string& file) {
-  if (file.empty() || file == "-") return;
-  if (!std::ofstream(file, std::ios::app)) {
-    throw InvalidArgument(concat("--json: '", file, "' cannot be written: ", std::strerror(errno)));
-  }
 }
 
 }  // namespace
@@ -174,7 +146,7 @@ void add_bench_collectives(CLI::App& bench) {
     BenchOptions options = parse_options(*text);
     check_environment();
     check_memory(options, available_memory());
-    check_writable(options.json);
+    check_report(options.json);
     Bench(std::move(options)).run();
   });
 }

@@ -2,18 +2,14 @@
 // once with each of them, and the medians over the rounds are compared.
 #include "cli/bench_train.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <ctime>
-#include <fstream>
 #include <functional>
 #include <memory>
 
+#include "cli/bench_report.h"
 #include "cli/bench_train_options.h"
 #include "cli/bench_train_runs.h"
 #include "cli/bench_train_table.h"
@@ -148,29 +144,9 @@ void TrainBench::compare() {
 }
 
 void TrainBench::write_json() {
-  if (options_.json.empty()) return;
-  nlohmann::ordered_json json;
-  json["machine"] = {{"cpu", cpu_name()},
-                     {"cores", usable_cores()},
-                     {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}};
-  json["command"] = own_command_line();
-  json["missing"] = missing_;
-  json["results"] = nlohmann::ordered_json::array();
-  for (const Entry& entry : entries_) json["results"].push_back(to_json(entry.row));
-  const std::string text = json.dump(2) + "\n";
-  if (options_.json == "-") {
-    fmt::print("{}", text);
-  } else if (!(std::ofstream(options_.json) << text << std::flush)) {
-    throw Error(concat("cannot write ", options_.json));
-  }
-}
-
-// A name that cannot be written is found out before the measurement, not after it.
-void check_writable(const std::string& file) {
-  if (file.empty() || file == "-") return;
-  if (!std::ofstream(file, std::ios::app)) {
-    throw InvalidArgument(concat("--json: '", file, "' cannot be written: ", std::strerror(errno)));
-  }
+  auto results = nlohmann::ordered_json::array();
+  for (const Entry& entry : entries_) results.push_back(to_json(entry.row));
+  write_report(options_.json, missing_, results);
 }
 
 }  // namespace
@@ -191,7 +167,7 @@ void add_bench_train(CLI::App& bench) {
   command->add_option("--json", text->json, "Also write the results to this file; - for standard output");
   command->callback([text] {
     BenchTrainOptions options = parse_options(*text);
-    check_writable(options.json);
+    check_report(options.json);
     TrainBench(std::move(options)).run();
   });
 }

@@ -11,8 +11,6 @@
 namespace starling::cli {
 namespace {
 
-constexpr int kMostWorkers = 255;  // and a rank for the service
-
 struct LaunchText {
   std::string workers = "1";
   std::string strategy = "allreduce";
@@ -50,7 +48,7 @@ void add_launch(CLI::App& app, std::vector<std::string> words, int& exit_code) {
     session::LaunchPlan plan;
     plan.command = program_in(words);
     check_program(plan.command.front());
-    plan.workers = static_cast<int>(parse_integer(text->workers, "--workers", 1, kMostWorkers));
+    plan.workers = static_cast<int>(parse_integer(text->workers, "--workers", 1, session::kMostWorkers));
     plan.strategy = text->strategy;
     if (link->count() > 0) plan.link = transport::parse_link(text->link, "--link");
     plan.options = read_strategy_flags(strategy::find_strategy(plan.strategy), command->remaining(),

@@ -17,10 +17,8 @@ namespace {
 constexpr Duration kPlainEvery = std::chrono::seconds(5);
 constexpr double kNotable = 0.05;  // of the others' time
 
-double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
-
 double step_seconds(const Status& status) {
-  return status.steps == 0 ? 0 : seconds(status.computing) / static_cast<double>(status.steps);
+  return status.steps == 0 ? 0 : seconds_of(status.computing) / static_cast<double>(status.steps);
 }
 
 std::string slowest_text(const std::vector<Status>& all, Duration elapsed) {
@@ -28,11 +26,11 @@ std::string slowest_text(const std::vector<Status>& all, Duration elapsed) {
   double waited = 0;
   for (const Status& status : all) {
     if (slowest == nullptr || step_seconds(status) > step_seconds(*slowest)) slowest = &status;
-    waited += seconds(status.waiting);
+    waited += seconds_of(status.waiting);
   }
   if (slowest == nullptr || all.size() < 2 || elapsed <= Duration{}) return "";
   const double share =
-      (waited - seconds(slowest->waiting)) / (static_cast<double>(all.size() - 1) * seconds(elapsed));
+      (waited - seconds_of(slowest->waiting)) / (static_cast<double>(all.size() - 1) * seconds_of(elapsed));
   if (share < kNotable) return "";
   return fmt::format(", slowest: worker {}, the others wait {:.0f} % of their time", slowest->rank,
                      100 * share);
@@ -54,11 +52,11 @@ std::string progress_text(const std::vector<Status>& all, Duration elapsed, std:
     lost += status.lost ? 1 : 0;
   }
   const double done = static_cast<double>(samples) / static_cast<double>(samples_per_epoch);
-  std::string text = fmt::format("{:.1f} s, epoch {:.2f}{}", seconds(elapsed), done,
+  std::string text = fmt::format("{:.1f} s, epoch {:.2f}{}", seconds_of(elapsed), done,
                                  epochs ? fmt::format(" of {}", *epochs) : "");
   if (known > 0) text += fmt::format(", loss {:.4g}", loss / known);
   if (elapsed > Duration{})
-    text += fmt::format(", {:.0f} samples/s", static_cast<double>(samples) / seconds(elapsed));
+    text += fmt::format(", {:.0f} samples/s", static_cast<double>(samples) / seconds_of(elapsed));
   text += slowest_text(all, elapsed);
   if (lost > 0) text += fmt::format(", {} lost", lost);
   return text;

@@ -10,29 +10,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
 Json fault_json(const sim::Fault& fault) {
   using Kind = sim::Fault::Kind;
   constexpr const char* kNames[] = {"slow", "pause", "link", "kill"};
   Json json{{"kind", kNames[static_cast<int>(fault.kind)]}};
   json[fault.kind == Kind::kLink ? "host" : "worker"] = fault.subject;
-  json["from_seconds"] = seconds(fault.from.time_since_epoch());
+  json["from_seconds"] = seconds_of(fault.from.time_since_epoch());
   if (fault.kind != Kind::kKill && fault.to < Time(kForever)) {
-    json["to_seconds"] = seconds(fault.to.time_since_epoch());
+    json["to_seconds"] = seconds_of(fault.to.time_since_epoch());
   }
   if (fault.kind == Kind::kSlow || fault.kind == Kind::kLink) json["factor"] = fault.factor;
   return json;
 }
 
 Json link_json(const sim::Link& link) {
-  return {{"bytes_per_second", link.bytes_per_second}, {"latency_seconds", seconds(link.latency)}};
+  return {{"bytes_per_second", link.bytes_per_second}, {"latency_seconds", seconds_of(link.latency)}};
 }
 
 Json end_json(const sim::Simulation& simulation) {
   Json json = Json::object();
   if (simulation.steps < static_cast<std::uint64_t>(-1)) json["steps"] = simulation.steps;
-  if (simulation.until < Time(kForever)) json["seconds"] = seconds(simulation.until.time_since_epoch());
+  if (simulation.until < Time(kForever)) json["seconds"] = seconds_of(simulation.until.time_since_epoch());
   if (simulation.target_loss) json["target_loss"] = *simulation.target_loss;
   if (simulation.target_accuracy) json["target_accuracy"] = *simulation.target_accuracy;
   json["stop_at_target"] = simulation.stop_at_target;
@@ -45,7 +43,7 @@ Json cluster_json(const sim::Cluster& cluster) {
   Json json{{"workers", Json::array()}, {"hosts", Json::array()}, {"faults", Json::array()}};
   for (const sim::WorkerSpec& worker : cluster.workers) {
     Json entry{{"host", worker.host}, {"speed", worker.speed}, {"jitter", sim::text_of(worker.jitter)}};
-    if (worker.joins > Time{}) entry["joins_seconds"] = seconds(worker.joins.time_since_epoch());
+    if (worker.joins > Time{}) entry["joins_seconds"] = seconds_of(worker.joins.time_since_epoch());
     json["workers"].push_back(std::move(entry));
   }
   for (const sim::HostSpec& host : cluster.hosts) {

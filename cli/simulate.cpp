@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/flag_values.h"
 #include "cli/machine.h"
 #include "cli/progress.h"
 #include "cli/run_config.h"
@@ -102,12 +103,9 @@ void add_cluster_flags(CLI::App& command, sim::ClusterFlags& flags) {
                   "between hosts: 1gbe, 10gbe, 25gbe, 100gib, nvlink, or 40gbit/5us")
       ->group(kGroup);
   command.add_option("--inside", flags.inside, "the same inside a host (shm)")->group(kGroup);
-  command
-      .add_option("--jitter", flags.jitter,
-                  "none, normal:S, lognormal:S, exponential, pareto:A, bernoulli:P:X")
-      ->group(kGroup);
+  command.add_option("--jitter", flags.jitter, kJitterForms)->group(kGroup);
   const auto add_list = [&](const char* flag, std::vector<std::string>& values, const char* help) {
-    command.add_option(flag, values, help)->allow_extra_args(false)->type_name("TEXT")->group(kGroup);
+    add_repeated(command, flag, values, help, kGroup);
   };
   add_list("--slow", flags.slow, "WORKER:FACTOR[@FROM-TO], as in 0:4 or 0:4@10s-20s; may be repeated");
   add_list("--pause", flags.pause, "WORKER@FROM[-TO]: stands still; may be repeated");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cli/flag_values.h"
 #include "cli/simulate_checks.h"
 #include "cli/strategy_flags.h"
 #include "starling/collective/select.h"
@@ -11,15 +12,8 @@
 namespace starling::cli {
 namespace {
 
-constexpr long long kMostSteps = 1'000'000'000;
 constexpr long long kMostParameters = 1'000'000'000;
-constexpr long long kLargestBatch = 1'000'000;
 constexpr long long kMostSeeds = 100'000;
-constexpr double kLarge = 1e12;
-
-std::uint64_t whole(const std::string& text, std::string_view flag, long long lowest, long long highest) {
-  return static_cast<std::uint64_t>(parse_integer(text, flag, lowest, highest));
-}
 
 constexpr auto kHighestSeed = std::numeric_limits<long long>::max();
 
@@ -60,12 +54,6 @@ sim::WorkloadSetting read_workload(const SimulateText& text, std::size_t workers
   return setting;
 }
 
-Duration positive_duration(const std::string& text, std::string_view flag) {
-  const Duration duration = parse_duration(text, flag);
-  if (duration <= Duration{}) throw InvalidArgument(concat(flag, ": '", text, "'; allowed: more than 0"));
-  return duration;
-}
-
 void read_end(const SimulateText& text, sim::Simulation& simulation) {
   if (text.time) {
     simulation.until = Time(positive_duration(*text.time, "--time"));
@@ -92,9 +80,7 @@ SimulatePlan plan_simulation(const SimulateText& text, const std::vector<std::st
   simulation.options = read_strategy_flags(*simulation.strategy, text.strategy_flags, own_flags);
   simulation.cluster = sim::make_cluster(text.cluster);
   simulation.optimizer = read_optimizer(text);
-  simulation.step_seconds =
-      std::chrono::duration<double>(positive_duration(text.step_time.value_or("100ms"), "--step-time"))
-          .count();
+  simulation.step_seconds = seconds_of(positive_duration(text.step_time.value_or("100ms"), "--step-time"));
   read_end(text, simulation);
   plan.study = text.seeds.has_value();
   plan.seeds = text.seeds ? read_seeds(*text.seeds)

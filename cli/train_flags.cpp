@@ -1,3 +1,4 @@
+#include "cli/flag_values.h"
 #include "cli/train_plan.h"
 #include "starling/core/error.h"
 #include "starling/data/dataset.h"
@@ -15,12 +16,9 @@ void add_worker_flags(CLI::App& command, TrainText& text) {
   command.add_option("--threads", text.threads, "of each worker (1)")->group(kGroup);
   command.add_option("--pace", text.pace, "a step takes at least so long, as in 20ms: the rest is slept")
       ->group(kGroup);
-  command
-      .add_option("--jitter", flags.jitter,
-                  "none, normal:S, lognormal:S, exponential, pareto:A, bernoulli:P:X")
-      ->group(kGroup);
+  command.add_option("--jitter", flags.jitter, kJitterForms)->group(kGroup);
   const auto add_list = [&](const char* flag, std::vector<std::string>& values, const char* help) {
-    command.add_option(flag, values, help)->allow_extra_args(false)->type_name("TEXT")->group(kGroup);
+    add_repeated(command, flag, values, help, kGroup);
   };
   add_list("--slow", flags.slow, "WORKER:FACTOR[@FROM-TO],..., as in 0:4,3:2@10s-20s; may be repeated");
   add_list("--pause", flags.pause, "WORKER@FROM-TO: stands still; may be repeated");

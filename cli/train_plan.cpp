@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "cli/flag_values.h"
 #include "cli/strategy_flags.h"
 #include "starling/core/error.h"
 #include "starling/core/text.h"
+#include "starling/session/launcher.h"
 #include "starling/torch/feed_size.h"
 #include "starling/torch/model_names.h"
 
@@ -13,20 +15,6 @@ namespace starling::cli {
 namespace {
 
 using torch::TrainSetting;
-
-constexpr long long kMostWorkers = 255;
-constexpr long long kMostSteps = 1'000'000'000;
-constexpr double kLarge = 1e12;
-
-std::uint64_t whole(const std::string& text, std::string_view flag, long long lowest, long long highest) {
-  return static_cast<std::uint64_t>(parse_integer(text, flag, lowest, highest));
-}
-
-Duration positive_duration(const std::string& text, std::string_view flag) {
-  const Duration duration = parse_duration(text, flag);
-  if (duration <= Duration{}) throw InvalidArgument(concat(flag, ": '", text, "'; allowed: more than 0"));
-  return duration;
-}
 
 std::string read_model(const std::string& text) {
   const std::vector<std::string_view> names(std::begin(torch::kModelNames), std::end(torch::kModelNames));
@@ -161,7 +149,7 @@ void read_strategy(const TrainText& text, const std::vector<std::string>& own_fl
 void read_data(const TrainText& text, TrainPlan& plan) {
   TrainSetting& setting = plan.setting;
   plan.data = text.data;
-  setting.batch = whole(text.batch, "--batch", 1, 1'000'000);
+  setting.batch = whole(text.batch, "--batch", 1, kLargestBatch);
   if (text.shards != "equal" && text.shards != "dynamic") {
     throw InvalidArgument(concat("--shards: '", text.shards, "'; allowed: equal, dynamic"));
   }
@@ -180,7 +168,8 @@ void read_data(const TrainText& text, TrainPlan& plan) {
 TrainPlan plan_training(const TrainText& text, const std::vector<std::string>& own_flags) {
   TrainPlan plan;
   TrainSetting& setting = plan.setting;
-  plan.workers = static_cast<int>(whole(text.cluster.workers.value_or("4"), "--workers", 1, kMostWorkers));
+  plan.workers =
+      static_cast<int>(whole(text.cluster.workers.value_or("4"), "--workers", 1, session::kMostWorkers));
   read_strategy(text, own_flags, plan);
   plan.out = text.out ? text.out : text.resume;
   plan.force = text.force || (text.resume && !text.out);
@@ -198,7 +187,6 @@ TrainPlan plan_training(const TrainText& text, const std::vector<std::string>& o
   read_schedule(text, setting);
   read_checks(text, plan, setting);
   if (text.link) plan.link = transport::parse_link(*text.link, "--link");
-  plan.link_text = text.link.value_or("");
   read_data(text, plan);
   return plan;
 }

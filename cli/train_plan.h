@@ -65,7 +65,6 @@ struct TrainPlan {
   strategy::OptionTexts options;
   int workers = 4;
   std::optional<transport::Link> link;
-  std::string link_text;
   std::string data;  // its name
   std::optional<std::string> out;
   bool force = false;

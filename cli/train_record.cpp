@@ -34,8 +34,8 @@ std::string config(const TrainPlan& plan, const std::vector<std::string>& words)
   json["optimizer"] = optimizer_json(setting.optimizer);
   json["lr_schedule"] = optim::name_of(setting.schedule);
   json["warmup"] = setting.warmup;
-  if (setting.pace) json["pace_seconds"] = std::chrono::duration<double>(*setting.pace).count();
-  if (!plan.link_text.empty()) json["link"] = plan.link_text;
+  if (setting.pace) json["pace_seconds"] = seconds_of(*setting.pace);
+  if (plan.link) json["link"] = transport::text_of(*plan.link);
   json["cluster"] = cluster_json(setting.cluster);
   return json.dump(2) + "\n";
 }

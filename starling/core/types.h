@@ -29,4 +29,6 @@ using Time = Clock::time_point;
 // "No limit". Far beyond any run, and far enough from the type's end that adding to it is safe.
 inline constexpr Duration kForever = Duration::max() / 4;
 
+inline double seconds_of(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
 }  // namespace starling

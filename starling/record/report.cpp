@@ -24,8 +24,6 @@ Cells header() {
   return {"worker", "steps", "samples/s", "computing", "waiting", "most for", "transfer", "sent"};
 }
 
-double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
-
 // Three significant digits, all digits of larger numbers.
 std::string digits(double value) {
   char text[64];
@@ -74,7 +72,7 @@ class Report {
   std::string text() const { return table() + progress() + outcome() + blame() + unhappy_ends(); }
 
  private:
-  double time_of(std::size_t i) const { return seconds(run_.ranks[i].end - run_.ranks[i].begin); }
+  double time_of(std::size_t i) const { return seconds_of(run_.ranks[i].end - run_.ranks[i].begin); }
   double workers_time() const {
     double sum = 0;
     for (const std::size_t i : workers_) sum += time_of(i);
@@ -120,17 +118,17 @@ std::string Report::worker_line(std::size_t i) const {
   const RankRecord& record = run_.ranks[i];
   const RankTimes& times = waits_.ranks[i];
   const double time = time_of(i);
-  const std::string waiting = percent(seconds(times.waiting), time);
+  const std::string waiting = percent(seconds_of(times.waiting), time);
   const bool waits = times.most_waited_for != kNobody && waiting != percent(0, 1);
   return line({std::to_string(record.rank), std::to_string(record.journal.steps),
                time > 0 ? digits(static_cast<double>(record.journal.samples) / time) : "-",
-               percent(seconds(times.computing), time), waiting,
-               waits ? name_of(run_, times.most_waited_for) : "-", percent(seconds(times.transferring), time),
-               bytes_text(record.bytes_sent)});
+               percent(seconds_of(times.computing), time), waiting,
+               waits ? name_of(run_, times.most_waited_for) : "-",
+               percent(seconds_of(times.transferring), time), bytes_text(record.bytes_sent)});
 }
 
 std::string Report::progress() const {
-  const double time = seconds(run_.duration);
+  const double time = seconds_of(run_.duration);
   const std::uint64_t samples = samples_of(run_);
   std::string text = concat(run_.strategy, ", ", run_.world, ": ", format_duration(run_.duration), ", ",
                             samples, " samples");
@@ -158,7 +156,7 @@ std::string Report::blame() const {
   if (!waits_.most_waited_for) return no_blame();
   const Rank rank = *waits_.most_waited_for;
   const auto culprit = static_cast<std::size_t>(rank);
-  const double waited = seconds(waits_.ranks[culprit].blame);
+  const double waited = seconds_of(waits_.ranks[culprit].blame);
   if (waited <= kNotable * workers_time()) return no_blame();
 
   std::size_t others = 0;
@@ -177,7 +175,7 @@ std::string Report::blame() const {
 
 std::string Report::no_blame() const {
   double waited = 0;
-  for (const std::size_t i : workers_) waited += seconds(waits_.ranks[i].waiting);
+  for (const std::size_t i : workers_) waited += seconds_of(waits_.ranks[i].waiting);
   if (waited <= kNotable * workers_time()) return "no worker holds the others up\n";
   return concat("the workers wait ", percent(waited, workers_time()), " of their time, for many in turn\n");
 }

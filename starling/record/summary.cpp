@@ -10,13 +10,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
-
 Json number(std::optional<double> value) { return value && std::isfinite(*value) ? Json(*value) : Json(); }
 
 Json share(Duration part, const RankRecord& record) {
   const Duration whole = record.end - record.begin;
-  return whole > Duration{} ? Json(seconds(part) / seconds(whole)) : Json();
+  return whole > Duration{} ? Json(seconds_of(part) / seconds_of(whole)) : Json();
 }
 
 // One entry per worker, or per rank that only serves.
@@ -46,7 +44,7 @@ Json unhappy_ends(const Run& run) {
 
 void add_progress(Json& json, const Run& run) {
   const std::uint64_t samples = samples_of(run);
-  const double time = seconds(run.duration);
+  const double time = seconds_of(run.duration);
   json["seconds"] = time;
   json["samples"] = samples;
   json["samples_per_second"] = time > 0 ? Json(static_cast<double>(samples) / time) : Json();
@@ -55,7 +53,7 @@ void add_progress(Json& json, const Run& run) {
   json["final_accuracy"] = number(run.final_accuracy);
   json["diverged"] = diverged(run);
   if (run.has_target) {
-    json["time_to_target_seconds"] = run.time_to_target ? Json(seconds(*run.time_to_target)) : Json();
+    json["time_to_target_seconds"] = run.time_to_target ? Json(seconds_of(*run.time_to_target)) : Json();
   }
 }
 
@@ -65,7 +63,7 @@ void add_test(Json& json, const Run& run) {
   Json curve = Json::array();
   for (const LossPoint& point : run.losses) {
     if (!point.accuracy) continue;
-    curve.push_back({seconds(point.time.time_since_epoch()), *point.accuracy});
+    curve.push_back({seconds_of(point.time.time_since_epoch()), *point.accuracy});
   }
   json["accuracy_curve"] = std::move(curve);
 }
@@ -86,7 +84,7 @@ void add_waiting(Json& json, const Run& run, const Waits& waits) {
   json["wait_fraction_per_worker"] = fraction(&RankTimes::waiting);
   json["transfer_fraction_per_worker"] = fraction(&RankTimes::transferring);
   json["most_waited_for"] = waits.most_waited_for ? Json(*waits.most_waited_for) : Json();
-  const auto blame = [&](std::size_t i) { return seconds(waits.ranks[i].blame); };
+  const auto blame = [&](std::size_t i) { return seconds_of(waits.ranks[i].blame); };
   json["waited_for_seconds_per_worker"] = list(run, true, blame);
   json["waited_for_seconds_by_services"] = list(run, false, blame);
 }

@@ -8,8 +8,12 @@
 #include <vector>
 
 #include "starling/session/standing.h"
+#include "starling/transport/shm/layout.h"
 
 namespace starling::session {
+
+// And a rank for the service: as many as shared memory has places for.
+inline constexpr int kMostWorkers = transport::shm::kMaxRanks - 1;
 
 struct LaunchPlan {
   int workers = 1;

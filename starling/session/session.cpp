@@ -91,14 +91,14 @@ Session::Session(runtime::LoopScheduler& loop, transport::Transport& net, const 
       setting_(std::move(setting)),
       place_(make_place(setting_, strategy.service(), net.size())),
       program_(std::move(program)),
-      shares_(setting_.shares, net.rank(), setting_.workers),
+      shares_({setting_.dynamic_shares, setting_.lockstep}, net.rank(), setting_.workers),
       kept_(setting_.resume ? std::span<const std::byte>(setting_.resume->kept)
                             : std::span<const std::byte>()) {
   if (initial_model.size() != place_.elements) {
     throw InvalidArgument(
         concat("the sections have ", place_.elements, " elements, the model has ", initial_model.size()));
   }
-  check(setting_.shares, setting_.worker.equal_batches);
+  check(shares_.rules(), setting_.worker.equal_batches);
   std::copy(initial_model.begin(), initial_model.end(), place_.initial_model.begin());
   worker_ = std::make_unique<RealWorker>(place_, net, stream_of(setting_.seed, net.rank()), setting_.worker,
                                          errands_);
@@ -265,7 +265,7 @@ Task<> Session::live() {
   scope.race();
   if (service_) scope.spawn(serve_for_ever(strategy_, *service_), "service");
   scope.spawn(attendants_->run(), "beside");
-  if (setting_.shares.dynamic) scope.spawn(shares_.run(net_), "shares");
+  if (setting_.dynamic_shares) scope.spawn(shares_.run(net_), "shares");
   scope.spawn(work(), "strategy");
   scope.spawn(wait_for_user(*this), "user");
   co_await scope.join();

@@ -43,8 +43,8 @@ class Session {
     std::string
         no_flat_optimizer;  // why a strategy cannot update elsewhere as the program would; empty: it can
     std::uint64_t seed = 1;
-    RealWorker::Setting worker;  // its sections must cover the model
-    ShareRules shares;
+    RealWorker::Setting worker;    // its sections must cover the model
+    bool dynamic_shares = false;   // of an epoch, by demand; else equal
     std::uint64_t check_sync = 0;  // steps between two looks whether all models are equal; 0: none
   };
 

@@ -35,6 +35,8 @@ class Shares {
   Shares(ShareRules rules, Rank rank, int workers)
       : rules_(rules), rank_(rank), workers_(workers), dispenser_(workers, rules.lockstep) {}
 
+  const ShareRules& rules() const { return rules_; }
+
   // The user's thread. Blocks where the engine has to be asked; throws what it could not do, and what it
   // ended with if it ends meanwhile. InvalidArgument if the epoch is earlier than the last one.
   Share next(runtime::LoopScheduler& loop, ShareRequest request);

@@ -161,7 +161,7 @@ void HostNetwork::clear_drained(Side& side) {
 
 void HostNetwork::set_rate(Flow& flow, double bytes_per_second) {
   const Time now = scheduler_->now();
-  const double seconds = std::chrono::duration<double>(now - flow.since).count();
+  const double seconds = seconds_of(now - flow.since);
   flow.left = std::max(0.0, flow.left - seconds * flow.bytes_per_second);
   flow.since = now;
   flow.bytes_per_second = bytes_per_second;

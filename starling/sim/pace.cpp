@@ -63,7 +63,7 @@ Time Pace::finish(Time start, double work_seconds) const {
   for (;; ++next) {
     const double rate = (next - 1)->rate;
     if (next == pieces_.end()) return rate > 0 ? later(now, left / rate) : Time(kForever);
-    const double possible = std::chrono::duration<double>(next->begin - now).count() * rate;
+    const double possible = seconds_of(next->begin - now) * rate;
     if (left <= possible) return later(now, left / rate);
     left -= possible;
     now = next->begin;

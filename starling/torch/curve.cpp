@@ -24,7 +24,9 @@ Curve::Curve(const TrainSetting& setting, std::function<void()> reached)
   if (setting.evaluate == EvalTime::kNow) judge_ = std::thread([this] { judge_as_they_come(); });
 }
 
-Curve::~Curve() {
+Curve::~Curve() { end_judging(); }
+
+void Curve::end_judging() {
   {
     const std::lock_guard lock(mutex_);
     over_ = true;
@@ -101,12 +103,7 @@ void Curve::choose() {
 }
 
 Curve::Result Curve::finish(bool all) {
-  {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-  }
-  added_.notify_all();
-  if (judge_.joinable()) judge_.join();
+  end_judging();
   Result result;
   for (const Entry& entry : entries_) {
     if (std::isfinite(entry.snapshot.loss)) result.train_loss = entry.snapshot.loss;

@@ -46,6 +46,7 @@ class Curve {
 
   void thin();
   void judge_as_they_come();
+  void end_judging();
   void judge(Entry& entry);
   void choose();
   bool reaches(const Entry& entry) const;

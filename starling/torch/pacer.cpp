@@ -43,7 +43,7 @@ void Pacer::begin(Time now) {
 void Pacer::end(Time now) {
   const double factor = sim::draw(jitter_, random_);
   const Duration work = step_.value_or(now - begun_);
-  const Time due = pace_.finish(begun_, std::chrono::duration<double>(work).count() * factor);
+  const Time due = pace_.finish(begun_, seconds_of(work) * factor);
   ++steps_;
   if (now < due) return std::this_thread::sleep_for(due - now);
   if (!step_ || now - due < kTolerance) return;

@@ -5,22 +5,19 @@
 
 #include "starling/core/error.h"
 #include "starling/core/log.h"
-#include "starling/strategy/registry.h"
 #include "starling/torch/flat_form.h"
 
 namespace starling::torch {
 
 namespace {
 
-session::Session::Setting setting_for(const session::Membership& membership, const Replica& replica,
-                                      const SessionOptions& options,
+session::Session::Setting setting_for(const Replica& replica, const SessionOptions& options,
                                       const ::torch::optim::Optimizer& optimizer) {
   session::Session::Setting setting;
   setting.worker.sections = replica.sections();
   setting.worker.equal_batches = options.equal_batches;
   setting.seed = options.seed;
-  setting.lockstep = strategy::find_strategy(membership.standing().strategy).promises.lockstep;
-  setting.shares = {.dynamic = options.dynamic_shards, .lockstep = setting.lockstep};
+  setting.dynamic_shares = options.dynamic_shards;
   try {
     setting.optimizer = flat_form(optimizer);
   } catch (const InvalidArgument& error) {
@@ -34,7 +31,7 @@ session::Session::Setting setting_for(const session::Membership& membership, con
 Session::Session(const SessionOptions& options, ::torch::nn::Module& module,
                  ::torch::optim::Optimizer& optimizer)
     : options_(options), replica_(module), exceptions_(std::uncaught_exceptions()) {
-  auto setting = setting_for(membership_, replica_, options, optimizer);
+  auto setting = setting_for(replica_, options, optimizer);
   if (!membership_.standing().trains()) {
     session::serve(membership_, std::move(setting));
     std::exit(0);

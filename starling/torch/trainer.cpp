@@ -44,6 +44,7 @@ class Trainer {
  private:
   Rank rank() const { return membership_.standing().rank; }
   bool leads() const { return rank() == 0; }
+  bool interrupted() const { return listener_.interrupted != nullptr && *listener_.interrupted; }
   bool lockstep() const { return strategy::find_strategy(membership_.standing().strategy).promises.lockstep; }
   std::uint64_t epoch_steps() const;
   std::uint64_t batches() const;
@@ -71,6 +72,9 @@ class Trainer {
   Feed feed_;
   std::unique_ptr<Curve> curve_;
   std::unique_ptr<Session> session_;  // holds the memory that the replica is bound to
+  // For other threads, which may be ahead of the session's constructor.
+  std::atomic<const Session*> running_ = nullptr;
+  std::atomic<bool> enough_ = false;  // a target is reached
   std::optional<Replica> replica_;
   bool bound_ = false;
   optim::Schedule schedule_;
@@ -117,14 +121,13 @@ Session::Setting Trainer::session_setting() {
   setting.worker.sections = replica_->sections();
   setting.worker.steps = setting_.steps.value_or(setting.worker.steps);
   setting.worker.equal_batches = !setting_.dynamic_shards;
-  setting.lockstep = lockstep();
   setting.until = setting_.until;
   setting.report = true;
   setting.keep_record = true;
   setting.snapshot_every = setting_.eval_every.value_or(kSnapshotEvery);
   setting.check_sync = setting_.check_sync;
   setting.save_every = setting_.checkpoint_every;
-  setting.shares = {.dynamic = setting_.dynamic_shards, .lockstep = lockstep()};
+  setting.dynamic_shares = setting_.dynamic_shards;
   return setting;
 }
 
@@ -138,7 +141,8 @@ session::Program Trainer::program() {
   };
   if (!leads()) return program;
   program.show = [this](const std::vector<session::Status>& all) {
-    if (listener_.show) listener_.show(all, session_->elapsed());
+    const Session* const running = running_;
+    if (listener_.show && running != nullptr) listener_.show(all, running->elapsed());
   };
   program.snapshot = [this](session::Snapshot snapshot) { curve_->add(std::move(snapshot)); };
   return program;
@@ -151,9 +155,7 @@ void Trainer::serve() {
 
 std::optional<TrainResult> Trainer::run() {
   if (leads()) {
-    curve_ = std::make_unique<Curve>(setting_, [this] {
-      if (setting_.stop_at_target) session_->stop();
-    });
+    curve_ = std::make_unique<Curve>(setting_, [this] { enough_ = setting_.stop_at_target; });
   }
   Session::Setting setting = session_setting();
   if (setting_.resume) {
@@ -166,6 +168,7 @@ std::optional<TrainResult> Trainer::run() {
   pacer_.emplace(setting_.cluster, rank(), setting_.pace,
                  Random(setting_.seed).fork(kPaceStream).fork(static_cast<std::uint64_t>(rank())));
   session_ = std::make_unique<Session>(membership_, std::move(setting), start(), program());
+  running_ = session_.get();
   loop();
   const std::string complaint = pacer_->complaint();
   if (!complaint.empty() && listener_.remark) listener_.remark(complaint);
@@ -191,7 +194,7 @@ std::vector<float> Trainer::start() {
 void Trainer::loop() {
   while (session_->next()) {
     if (!bound_) bind();
-    if (listener_.interrupted != nullptr && *listener_.interrupted) session_->stop();
+    if (enough_ || interrupted()) session_->stop();
     const Share share = next_share();
     if (share.kind == Share::Kind::kEnd) return session_->finish();
     compute(share);
@@ -273,9 +276,8 @@ TrainResult Trainer::result() {
   run.ranks = session_->collect();
   for (const record::RankRecord& record : run.ranks)
     run.duration = std::max(run.duration, Duration(record.end.time_since_epoch()));
-  const bool interrupted = listener_.interrupted != nullptr && *listener_.interrupted;
   ::torch::set_num_threads(usable_cores());  // the others are gone
-  Curve::Result curve = curve_->finish(!interrupted);
+  Curve::Result curve = curve_->finish(!interrupted());
   run.losses = std::move(curve.points);
   run.final_train_loss = curve.train_loss;
   run.final_accuracy = curve.test_accuracy;

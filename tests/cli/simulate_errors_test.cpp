@@ -1,19 +1,12 @@
 // Bad input: one line that names the value and what is allowed, exit code 2, nothing printed, nothing
 // created.
+#include "tests/cli/bad_input.h"
 #include "tests/cli/simulate_runs.h"
 
 namespace starling::cli {
 namespace {
 
 using testing::TemporaryFolder;
-
-struct Bad {
-  const char* flags;
-  const char* value;
-  const char* allowed;
-};
-
-std::ostream& operator<<(std::ostream& out, const Bad& bad) { return out << bad.flags; }
 
 class BadInput : public ::testing::TestWithParam<Bad> {};
 

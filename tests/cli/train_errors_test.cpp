@@ -1,6 +1,7 @@
 // Bad input to `starling train`: one line that names the value and what is allowed, exit code 2, nothing
 // printed, nothing created, no worker started.
 #include "starling/data/idx.h"
+#include "tests/cli/bad_input.h"
 #include "tests/cli/train_runs.h"
 
 namespace starling::cli {
@@ -8,14 +9,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::TemporaryFolder;
-
-struct Bad {
-  const char* flags;
-  const char* value;
-  const char* allowed;
-};
-
-std::ostream& operator<<(std::ostream& out, const Bad& bad) { return out << bad.flags; }
 
 class BadTraining : public ::testing::TestWithParam<Bad> {};
 

@@ -94,7 +94,8 @@ struct Training {
     setting.workers = workers;
     setting.worker.sections = {{"x", 0, 2}};
     setting.worker.equal_batches = false;
-    setting.shares = rules;
+    setting.dynamic_shares = rules.dynamic;
+    setting.lockstep = rules.lockstep;
     return setting;
   }
 };

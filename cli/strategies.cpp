@@ -25,17 +25,22 @@ struct Promise {
   std::string text;
 };
 
+std::string after_a_death(const Row& row) {
+  if (row.promises.on_loss == strategy::OnLoss::kEnds) return "the others end with an error that names it";
+  constexpr int kSome = 2;
+  const auto strategy = row.make(strategy::Options::parse(row.options, row.name, {}), kSome);
+  if (strategy->service() == strategy::Placement::kNone) return "the others go on";
+  return "the others go on; if it ran the service, they end with an error that names it";
+}
+
 std::vector<Promise> promises_of(const Row& row) {
   const strategy::Promises& promises = row.promises;
-  return {
-      {"waits for", promises.waits_for},
-      {"staleness", promises.staleness},
-      {"bytes sent", concat(promises.bytes, " per worker and step")},
-      {"steps", promises.lockstep ? "all workers make the same number" : "each worker makes its own"},
-      {"a worker dies", promises.on_loss == strategy::OnLoss::kGoesOn
-                            ? "the others go on; if it ran the service, they end with an error that names it"
-                            : "the others end with an error that names it"},
-      {"a worker joins later", promises.takes_joiners ? "is taken in" : "not supported"}};
+  return {{"waits for", promises.waits_for},
+          {"staleness", promises.staleness},
+          {"bytes sent", concat(promises.bytes, " per worker and step")},
+          {"steps", promises.steps},
+          {"a worker dies", after_a_death(row)},
+          {"a worker joins later", promises.takes_joiners ? "is taken in" : "not supported"}};
 }
 
 void list() {

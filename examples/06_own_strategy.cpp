@@ -30,7 +30,6 @@ class Gossip final : public strategy::Strategy {
 strategy::Row gossip_row() {
   strategy::Row row;
   row.name = "gossip";
-  row.promises.lockstep = true;
   row.make = [](const strategy::Options&, int) { return std::make_unique<Gossip>(); };
   return row;
 }

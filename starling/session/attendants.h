@@ -20,7 +20,7 @@ class Attendants {
  public:
   // The same on all ranks, except for what `resume` holds.
   struct Setting {
-    bool lockstep = true;                    // the strategy's promise: workers make the same number of steps
+    bool lockstep = true;                    // filled in by the session: what the strategy says
     std::optional<Duration> until;           // after the common origin: no step begins later
     bool keep_record = false;                // for Session::collect(); needs memory for every step
     bool report = false;                     // workers tell how far they are, for Program::show

@@ -10,6 +10,12 @@ using strategy::floats;
 using strategy::StepListener;
 using strategy::StepPlan;
 
+Task<> for_ever(Task<> task) {
+  runtime::Event never("the end of a service", runtime::Event::Kind::kRare);
+  co_await task;
+  co_await never;
+}
+
 RealWorker::RealWorker(const strategy::Place& place, transport::Transport& net, Random random,
                        const Setting& setting, Errands& errands)
     : Placed(place, net, random),
@@ -101,6 +107,10 @@ Task<> RealWorker::update(Slice part) {
   update_done_.reset();
   errands_.ask({.kind = Errand::Kind::kUpdate, .part = part, .step = step_});
   co_await update_done_;
+}
+
+void RealWorker::beside(Task<> task, std::string name) {
+  company_->spawn(for_ever(std::move(task)), std::move(name));
 }
 
 void RealWorker::section_ready(std::size_t section) {

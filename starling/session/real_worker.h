@@ -12,6 +12,7 @@
 
 #include "starling/runtime/event.h"
 #include "starling/runtime/loop_scheduler.h"
+#include "starling/runtime/scope.h"
 #include "starling/session/batch_notes.h"
 #include "starling/session/duty.h"
 #include "starling/session/errands.h"
@@ -19,6 +20,9 @@
 #include "starling/strategy/place.h"
 
 namespace starling::session {
+
+// A service has no end of its own; one that returns must not end the run.
+runtime::Task<> for_ever(runtime::Task<> task);
 
 class RealWorker final : public strategy::Placed<strategy::Worker> {
  public:
@@ -37,6 +41,8 @@ class RealWorker final : public strategy::Placed<strategy::Worker> {
   // Both before the first step: the steps made before this run, and where what keep() is given goes.
   void go_on_from(std::uint64_t step) { step_ = step; }
   void set_kept(Kept& kept) { kept_ = &kept; }
+  // Where the tasks go that run beside the strategy; none of them ends unless it fails.
+  void set_company(runtime::Scope& scope) { company_ = &scope; }
 
   void keep(std::string_view name, std::span<std::byte> state) override {
     if (kept_ != nullptr) kept_->keep(name, state);
@@ -54,6 +60,7 @@ class RealWorker final : public strategy::Placed<strategy::Worker> {
   runtime::Task<bool> compute(const strategy::StepPlan& plan) override;
   runtime::Task<> update() override { return update(Slice{0, parameters_.data.count}); }
   runtime::Task<> update(Slice part) override;
+  void beside(runtime::Task<> task, std::string name) override;
   std::vector<strategy::Data> optimizer_state() override { return {}; }
   // As the user's thread said with the last batch.
   double learning_rate() const override { return learning_rate_; }
@@ -91,6 +98,7 @@ class RealWorker final : public strategy::Placed<strategy::Worker> {
   Errands& errands_;
   Duties duties_;
   Kept* kept_ = nullptr;
+  runtime::Scope* company_ = nullptr;
   strategy::Buffer parameters_;
   strategy::Buffer gradients_;
   std::vector<float> mean_;  // of the gradients of the pieces before

@@ -43,15 +43,13 @@ strategy::Place make_place(const Session::Setting& setting, Placement service, i
   return place;
 }
 
-// A service has no end of its own; one that returns must not end the run.
-Task<> serve_for_ever(const strategy::Strategy& strategy, strategy::Member& member) {
-  runtime::Event never("the end of the service", runtime::Event::Kind::kRare);
-  co_await strategy.serve(member);
-  co_await never;
-}
-
 Random stream_of(std::uint64_t seed, Rank rank) {
   return Random(seed).fork(static_cast<std::uint64_t>(rank) + 1);
+}
+
+Session::Setting for_strategy(Session::Setting setting, const strategy::Strategy& strategy) {
+  setting.lockstep = strategy.lockstep();
+  return setting;
 }
 
 Task<> serve_rank(transport::Transport& net, const strategy::Strategy& strategy, strategy::Place& place,
@@ -68,7 +66,7 @@ Task<> serve_rank(transport::Transport& net, const strategy::Strategy& strategy,
   harvest.begin(origin);
   runtime::Scope scope(co_await runtime::this_context());
   scope.race();
-  scope.spawn(serve_for_ever(strategy, member), "service");
+  scope.spawn(for_ever(strategy.serve(member)), "service");
   scope.spawn(letters.run(), "letters");
   scope.spawn(farewell(net), "farewell");
   co_await scope.join();
@@ -78,7 +76,6 @@ Task<> serve_rank(transport::Transport& net, const strategy::Strategy& strategy,
 
 Session::Setting in_run(const Standing& standing, Session::Setting setting) {
   setting.workers = standing.workers;
-  setting.lockstep = strategy::find_strategy(standing.strategy).promises.lockstep;
   if (standing.link && setting.host_of_rank.empty()) setting.host_of_rank = ranks_up_to(standing.ranks);
   return setting;
 }
@@ -88,7 +85,7 @@ Session::Session(runtime::LoopScheduler& loop, transport::Transport& net, const 
     : loop_(loop),
       net_(net),
       strategy_(strategy),
-      setting_(std::move(setting)),
+      setting_(for_strategy(std::move(setting), strategy)),
       place_(make_place(setting_, strategy.service(), net.size())),
       program_(std::move(program)),
       shares_({setting_.dynamic_shares, setting_.lockstep}, net.rank(), setting_.workers),
@@ -263,7 +260,8 @@ Task<> Session::live() {
   const auto wait_for_user = [](Session& self) -> Task<> { co_await self.abandoned_; };
   runtime::Scope scope(co_await runtime::this_context());
   scope.race();
-  if (service_) scope.spawn(serve_for_ever(strategy_, *service_), "service");
+  worker_->set_company(scope);
+  if (service_) scope.spawn(for_ever(strategy_.serve(*service_)), "service");
   scope.spawn(attendants_->run(), "beside");
   if (setting_.dynamic_shares) scope.spawn(shares_.run(net_), "shares");
   scope.spawn(work(), "strategy");

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "starling/runtime/event.h"
@@ -24,6 +26,8 @@ class Conductor {
   virtual void computed(SimWorker& worker) = 0;
   // Its step will never be done: it pauses without end, or would need longer than time can count.
   virtual void stalled(SimWorker& worker) = 0;
+  // Runs the task as long as the worker lives and the run is not over.
+  virtual void beside(SimWorker& worker, runtime::Task<> task, std::string name) = 0;
 
  protected:
   ~Conductor() = default;
@@ -48,6 +52,9 @@ class SimWorker final : public strategy::Placed<strategy::Worker> {
   runtime::Task<bool> compute(const strategy::StepPlan& plan) override;
   runtime::Task<> update() override;
   runtime::Task<> update(Slice part) override;
+  void beside(runtime::Task<> task, std::string name) override {
+    conductor_.beside(*this, std::move(task), std::move(name));
+  }
   std::vector<strategy::Data> optimizer_state() override;
   double learning_rate() const override { return optimizer_->learning_rate(); }
 

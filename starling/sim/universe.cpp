@@ -22,7 +22,7 @@ void disturb(SimWorker& worker, double deviation, Random random) {
 Universe::Universe(const Simulation& simulation)
     : simulation_(simulation),
       strategy_(make_strategy(simulation)),
-      lockstep_(simulation.strategy->promises.lockstep),
+      lockstep_(strategy_->lockstep()),
       scheduler_(Random(simulation.seed).fork(kEvents).next()),
       blueprint_(make_blueprint(simulation, strategy_->service())),
       network_(blueprint_.hosts, blueprint_.place.host_of_rank),
@@ -98,12 +98,18 @@ Task<> Universe::work(SimWorker& worker) {
   end(worker.rank(), why, concat("it ended: ", why));
 }
 
-Task<> Universe::serve() {
+Task<> Universe::serve() { return go_on(strategy_->serve(*service_)); }
+
+Task<> Universe::go_on(Task<> task) {
   try {
-    co_await strategy_->serve(*service_);
+    co_await task;
   } catch (...) {
     error_ = std::current_exception();
   }
+}
+
+void Universe::beside(SimWorker& worker, Task<> task, std::string name) {
+  scopes_[static_cast<std::size_t>(worker.rank())].spawn(go_on(std::move(task)), std::move(name));
 }
 
 // A worker that gave up is gone for the others, as a process that exits with an error is; they are told so.

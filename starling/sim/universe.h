@@ -26,6 +26,7 @@ class Universe final : public Conductor {
   bool may_begin(SimWorker& worker) override;
   void computed(SimWorker& worker) override;
   void stalled(SimWorker& worker) override;
+  void beside(SimWorker& worker, runtime::Task<> task, std::string name) override;
 
  private:
   // Who a rank is and what became of it.
@@ -42,6 +43,7 @@ class Universe final : public Conductor {
   bool over() const { return error_ || running_ == 0 || (scoreboard_.stop() && running_ == absent_); }
   runtime::Task<> work(SimWorker& worker);
   runtime::Task<> serve();
+  runtime::Task<> go_on(runtime::Task<> task);
   runtime::Task<> suffer(Fault fault);
   void kill(Rank rank);
   void end(Rank rank, const std::string& why, const std::string& told);

@@ -129,8 +129,7 @@ Row allreduce_row() {
                   OptionSpec::size("bucket",
                                    "gradients are sent during the backward pass in parts of at least "
                                    "this size; none: in one, after it")},
-      .promises = {.lockstep = true,
-                   .on_loss = OnLoss::kEnds,
+      .promises = {.on_loss = OnLoss::kEnds,
                    .conserves_mean = true,
                    .staleness = "0",
                    .waits_for = "the slowest worker, every step",

@@ -97,8 +97,7 @@ Row dpsgd_row() {
       .options = {OptionSpec::text(
           "graph", "ring",
           "ring, torus, hypercube, exponential, complete, or file:PATH with an edge a line")},
-      .promises = {.lockstep = true,
-                   .on_loss = OnLoss::kGoesOn,
+      .promises = {.on_loss = OnLoss::kGoesOn,
                    .conserves_mean = true,
                    .staleness = "0",
                    .waits_for = "the slowest neighbour, every step",

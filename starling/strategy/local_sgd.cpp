@@ -83,8 +83,7 @@ Row local_sgd_row() {
                   OptionSpec::integer("check", 5, 1, 1'000'000, "averages between two looks at the loss")
                       .with("adapt=adacomm"),
                   algorithm_option()},
-      .promises = {.lockstep = true,
-                   .on_loss = OnLoss::kEnds,
+      .promises = {.on_loss = OnLoss::kEnds,
                    .conserves_mean = true,
                    .staleness = "0; models differ for up to `period` steps",
                    .waits_for = "the slowest worker, every `period` steps",

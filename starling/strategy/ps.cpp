@@ -54,10 +54,10 @@ Row ps_row() {
                       .with("mode=bsp"),
                   OptionSpec::choice("server", {"own", "beside"},
                                      "own: on a host of its own; beside: on worker 0's")},
-      .promises = {.lockstep = false,
-                   .on_loss = OnLoss::kGoesOn,
+      .promises = {.on_loss = OnLoss::kGoesOn,
                    .takes_joiners = true,
                    .staleness = "bsp 0; ssp: workers are at most `staleness` steps apart; asp none",
+                   .steps = "each worker makes its own",
                    .waits_for =
                        "bsp: all but the `backup` slowest; ssp: who is `staleness` steps behind; asp: nobody",
                    .bytes = "M + 16 (the server: n M)"},

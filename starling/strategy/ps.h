@@ -33,6 +33,7 @@ class ParameterServer final : public Strategy {
 
   ParameterServer(const Options& options, int workers);
   Task<> run(Worker& self) const override;
+  bool lockstep() const override { return false; }
   Placement service() const override { return placement_; }
   // With backup workers one may be steps behind the others and yet be needed together with them for a
   // version.

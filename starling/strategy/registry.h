@@ -21,14 +21,13 @@ enum class OnLoss {
 };
 
 struct Promises {
-  // All workers make the same number of steps, so a run must end at the same step for all of them.
-  bool lockstep = true;
   OnLoss on_loss = OnLoss::kEnds;
   bool takes_joiners = false;   // workers may come after the start
   bool conserves_mean = false;  // without gradients the mean of the models stays, whatever they are
   std::string staleness = {};   // bound on how old a gradient's model may be, in updates
-  std::string waits_for = {};   // "the slowest worker, every step"
-  std::string bytes = {};       // sent per worker and step; M = bytes of the model, n = workers
+  std::string steps = "all workers make the same number";
+  std::string waits_for = {};  // "the slowest worker, every step"
+  std::string bytes = {};      // sent per worker and step; M = bytes of the model, n = workers
 };
 
 struct Shape {

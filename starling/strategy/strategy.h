@@ -18,6 +18,9 @@ class Strategy {
   // What a worker does from its first batch to its last.
   virtual Task<> run(Worker& self) const = 0;
 
+  // Whether all workers make the same number of steps, so that a run must end at the same step for all.
+  virtual bool lockstep() const { return true; }
+
   // Whether every worker may rest after the same number of steps until the last one has come there, as for a
   // checkpoint: those who rest hold up nobody who has not.
   virtual bool may_pause() const { return true; }

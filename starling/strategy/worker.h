@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -132,6 +133,10 @@ class Worker : public Member {
   virtual Task<> update() = 0;
   // The same for a part of the model. The parts of one step may come in any order.
   virtual Task<> update(Slice part) = 0;
+  // Goes on beside the worker and when its run() has returned, until the last worker has finished: answers to
+  // others, who may need them longer than this worker trains. What the task throws ends the worker's run.
+  virtual void beside(Task<> task, std::string name) = 0;
+
   // Vectors that the optimiser keeps, as long as the model; empty if it has none yet or does not show them.
   virtual std::vector<Data> optimizer_state() = 0;
   // That update() uses now; who updates elsewhere uses the same.

@@ -45,7 +45,7 @@ class Trainer {
   Rank rank() const { return membership_.standing().rank; }
   bool leads() const { return rank() == 0; }
   bool interrupted() const { return listener_.interrupted != nullptr && *listener_.interrupted; }
-  bool lockstep() const { return strategy::find_strategy(membership_.standing().strategy).promises.lockstep; }
+  bool lockstep() const { return membership_.strategy().lockstep(); }
   std::uint64_t epoch_steps() const;
   std::uint64_t batches() const;
   std::uint64_t go_on();

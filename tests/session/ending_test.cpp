@@ -97,7 +97,7 @@ TEST(Ending, AnybodyStopsTheRun) {
           steps_of(job, job.setting(), seed, [&](Rank rank, Session& session, std::uint64_t batch) {
             if (rank == who && batch == when) session.stop();
           });
-      if (job.setting().lockstep) expect_equal(steps);
+      if (job.strategy->lockstep()) expect_equal(steps);
       EXPECT_GE(steps[static_cast<std::size_t>(who)], when) << plan.strategy;
     }
   }
@@ -136,7 +136,7 @@ TEST(Ending, NoStepBeginsAfterTheTime) {
     Session::Setting setting = job.setting();
     setting.until = std::chrono::milliseconds(30);
     const auto steps = steps_of(job, setting, 1, [](Rank, Session&, std::uint64_t) {});
-    if (setting.lockstep) expect_equal(steps);
+    if (job.strategy->lockstep()) expect_equal(steps);
   }
 }
 

@@ -53,7 +53,6 @@ struct Job {
   session::Session::Setting setting() const {
     session::Session::Setting setting;
     setting.workers = workers;
-    setting.lockstep = simulation.strategy->promises.lockstep;
     setting.optimizer = simulation.optimizer;
     setting.worker.sections = simulation.workload->sections();
     setting.worker.steps = simulation.steps;

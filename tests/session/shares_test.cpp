@@ -95,7 +95,6 @@ struct Training {
     setting.worker.sections = {{"x", 0, 2}};
     setting.worker.equal_batches = false;
     setting.dynamic_shares = rules.dynamic;
-    setting.lockstep = rules.lockstep;
     return setting;
   }
 };
@@ -135,7 +134,7 @@ TEST(Shares, ByDemandEveryBatchIsComputedOnceByProcesses) {
         Training{.strategy = "allreduce", .options = {{"bucket", "1"}}, .rules = {true, true}},
         Training{.strategy = "local-sgd", .options = {{"period", "3"}}, .rules = {true, true}},
         Training{.strategy = "dpsgd", .rules = {true, true}},
-        Training{.strategy = "ps", .rules = {true, true}},
+        Training{.strategy = "ps", .rules = {true, false}},
         Training{.strategy = "ps", .options = {{"mode", "asp"}}, .rules = {true, false}},
         Training{
             .strategy = "ps", .options = {{"mode", "ssp"}, {"server", "beside"}}, .rules = {true, false}}}) {

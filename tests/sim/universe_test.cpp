@@ -25,6 +25,7 @@ class Scripted final : public strategy::Strategy {
  public:
   explicit Scripted(Body body) : body_(std::move(body)) {}
   Task<> run(Worker& self) const override { return body_(self); }
+  bool lockstep() const override { return false; }
 
  private:
   Body body_;
@@ -32,9 +33,8 @@ class Scripted final : public strategy::Strategy {
 
 // A row for a strategy that is nothing but `body`.
 strategy::Row row_of(Body body) {
-  return {.name = "scripted", .promises = {.lockstep = false}, .make = [body](const strategy::Options&, int) {
-            return std::make_unique<Scripted>(body);
-          }};
+  return {.name = "scripted",
+          .make = [body](const strategy::Options&, int) { return std::make_unique<Scripted>(body); }};
 }
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }

@@ -53,13 +53,15 @@ class Trainee final : public Placed<Worker> {
         parameters_(initial_model()),
         gradients_(allocate(kElements)),
         optimizer_(make_optimizer(kElements)),
-        step_(stage.done) {
+        step_(stage.done),
+        company_(net.scheduler()) {
     optimizer_->set_steps(stage.done);
   }
 
   Data parameters() override { return parameters_.data; }
   Data gradients() override { return gradients_.data; }
   const std::vector<Section>& sections() const override { return sections_; }
+  void beside(Task<> task, std::string name) override { company_.spawn(std::move(task), std::move(name)); }
   std::vector<Data> optimizer_state() override { return {Data(optimizer_->state().front())}; }
   double learning_rate() const override { return optimizer_->learning_rate(); }
   std::uint64_t step() const override { return step_; }
@@ -110,6 +112,7 @@ class Trainee final : public Placed<Worker> {
   std::vector<Section> sections_{{"x", 0, kElements}};
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::uint64_t step_;
+  runtime::Scope company_;
 };
 
 class Servant final : public Placed<Member> {

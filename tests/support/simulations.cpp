@@ -35,6 +35,7 @@ class Signatures final : public sim::Workload {
 class Alone final : public strategy::Strategy {
  public:
   runtime::Task<> run(strategy::Worker& self) const override;
+  bool lockstep() const override { return false; }
 };
 
 // GCC 12 compiles a coroutine that awaits in a condition wrongly if it has no variable of its own.
@@ -97,7 +98,7 @@ const strategy::Row& alone() {
   static const strategy::Row row{
       .name = "alone",
       .summary = "every worker trains for itself",
-      .promises = {.lockstep = false, .on_loss = strategy::OnLoss::kGoesOn},
+      .promises = {.on_loss = strategy::OnLoss::kGoesOn},
       .make = [](const strategy::Options&, int) { return std::make_unique<Alone>(); },
   };
   return row;

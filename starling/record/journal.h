@@ -28,6 +28,21 @@ struct Staleness {
   double mean() const { return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count); }
 };
 
+// What a group generator had to do.
+struct Generated {
+  std::uint64_t requests = 0;
+  std::uint64_t groups = 0;
+  std::uint64_t members = 0;   // of all these groups
+  std::uint64_t censuses = 0;  // after losses
+
+  void merge(const Generated& other) {
+    requests += other.requests;
+    groups += other.groups;
+    members += other.members;
+    censuses += other.censuses;
+  }
+};
+
 struct Journal {
   std::vector<Span> spans;  // in the order in which they ended
   bool keeps_spans =
@@ -35,6 +50,7 @@ struct Journal {
   std::uint64_t steps = 0;
   std::uint64_t samples = 0;
   Staleness staleness;
+  Generated generated;
   // So far, without what went on in the background. Waiting contains the bytes' time on the wire.
   Duration computing{};
   Duration waiting{};

@@ -40,6 +40,7 @@ Journal get_journal(ByteReader& in) {
   journal.steps = in.get<std::uint64_t>();
   journal.samples = in.get<std::uint64_t>();
   journal.staleness = in.get<record::Staleness>();
+  journal.generated = in.get<record::Generated>();
   journal.computing = in.get<Duration>();
   journal.waiting = in.get<Duration>();
   const auto spans = in.get<std::uint64_t>();
@@ -57,7 +58,7 @@ Bytes to_bytes(const RankRecord& record) {
   out.put(record.bytes_sent).put(record.messages_sent).put(record.begin).put(record.end);
   out.put_text(record.ended);
   const Journal& journal = record.journal;
-  out.put(journal.steps).put(journal.samples).put(journal.staleness);
+  out.put(journal.steps).put(journal.samples).put(journal.staleness).put(journal.generated);
   out.put(journal.computing).put(journal.waiting).put<std::uint64_t>(journal.spans.size());
   for (const Span& span : journal.spans) put(out, span);
   return out.take();

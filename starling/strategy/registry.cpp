@@ -5,6 +5,7 @@
 #include "starling/strategy/dpsgd.h"
 #include "starling/strategy/local_sgd.h"
 #include "starling/strategy/ps.h"
+#include "starling/strategy/ripples.h"
 
 namespace starling::strategy {
 
@@ -22,7 +23,7 @@ std::string text_of(const Map& options) {
 }  // namespace
 
 const std::vector<Row>& registry() {
-  static const std::vector<Row> rows{allreduce_row(), local_sgd_row(), ps_row(), dpsgd_row()};
+  static const std::vector<Row> rows{allreduce_row(), local_sgd_row(), ps_row(), dpsgd_row(), ripples_row()};
   return rows;
 }
 

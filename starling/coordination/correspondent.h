@@ -1,0 +1,45 @@
+// A worker's end of the correspondence with the generator, whichever that is.
+#pragma once
+
+#include "starling/coordination/group_source.h"
+#include "starling/coordination/outbox.h"
+
+namespace starling::coordination {
+
+class Correspondent : public GroupSource {
+ public:
+  Correspondent(transport::Transport& net, const GroupSetting& setting)
+      : net_(net), tags_(setting.tags), workers_(static_cast<int>(setting.host_of.size())), outbox_(net) {}
+
+  runtime::Task<> listen() final;
+  Rank generator() const final;
+
+ protected:
+  // A note of this epoch, or of a new one: kCensus.
+  virtual void handle(const GroupNote& note) = 0;
+
+  void tell(GroupNote note);
+  bool lost(Rank rank) const { return net_.lost(rank) || told_lost(rank); }
+  bool any_lost(const Group& group) const;
+  Rank rank() const { return net_.rank(); }
+  int workers() const { return workers_; }
+  // Nobody else lives.
+  bool alone() const { return alone_; }
+  // Pulses when something has changed.
+  runtime::Event& news() { return news_; }
+
+ private:
+  bool told_lost(Rank rank) const;
+
+  transport::Transport& net_;
+  GroupTags tags_;
+  int workers_;
+  Outbox outbox_;
+  std::uint64_t epoch_ = 0;
+  Rank generator_ = 0;  // the last one that wrote
+  Group told_lost_;     // by it; this rank may not have noticed yet
+  bool alone_ = false;
+  runtime::Event news_{"a group from the generator"};
+};
+
+}  // namespace starling::coordination

@@ -1,0 +1,90 @@
+// The group generator: a service that runs beside every worker and is at work on the lowest living one. It
+// gets small notes only and answers them from its book; the models travel among the workers.
+//
+// When a worker is lost, the generator, the old one or the one next in line, takes a census: it asks all who
+// live for their state, each answers at once and gives up groups with somebody who is lost, and the book is
+// written anew from the answers. So the end of a lease and the succession of the generator are one case. A
+// census has an epoch of its own, later than all before; notes of an earlier epoch are void, because what
+// they say is in the answers. If somebody is lost meanwhile, it begins again.
+//
+// Where groups are static there is no book: a census finds out how far the furthest worker has got, and the
+// schedule of the rounds after that is made for those who live.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "starling/coordination/group_book.h"
+#include "starling/coordination/outbox.h"
+#include "starling/runtime/scope.h"
+#include "starling/runtime/task.h"
+#include "starling/transport/transport.h"
+
+namespace starling::coordination {
+
+struct GroupTags {
+  Tag to_generator = 0;
+  Tag to_worker = 0;
+};
+
+class Generator {
+ public:
+  struct Setting {
+    GroupTags tags;
+    std::vector<int> host_of;  // of the workers, which are ranks 0, 1, ...
+    GroupRules rules = {};
+    Random random = Random(0);
+    // A worker had to wait for its group because of another, since when. May be empty.
+    std::function<void(Rank whom, Rank because, Time since)> held = {};
+    // How much there was to do so far. May be empty.
+    std::function<void(const GroupBook::Tally& tally, std::uint64_t censuses)> counted = {};
+  };
+
+  Generator(transport::Transport& net, Setting setting);
+
+  // Returns when there is nobody left to serve.
+  runtime::Task<> run();
+
+  GroupBook::Tally tally() const;
+  std::uint64_t censuses() const { return censuses_; }
+
+ private:
+  int workers() const { return static_cast<int>(setting_.host_of.size()); }
+  bool leads() const;
+  std::uint64_t lost_workers() const;
+
+  runtime::Task<> listen();
+  runtime::Task<> watch_losses();
+  runtime::Task<> look_at(Time time);
+  void handle(Rank from, const GroupNote& note);
+  // `because`: whose coming brought them about.
+  void carry(const GroupBook::Answers& answers, std::optional<Rank> because = {});
+  void watch_time();
+
+  std::unique_ptr<GroupBook> new_book();
+  void begin_census();
+  void take_state(Rank from, const GroupNote& state);
+  void end_census();
+  void resume_schedule();
+  void tell(Rank to, GroupNote note);
+
+  transport::Transport& net_;
+  Setting setting_;
+  Outbox outbox_;
+  std::unique_ptr<GroupBook> book_;
+  GroupBook::Tally tally_;  // of the books before this one
+  runtime::Scope* scope_ = nullptr;
+  std::optional<Time> watched_;  // the time that somebody sleeps for
+
+  std::uint64_t epoch_ = 0;
+  std::uint64_t censuses_ = 0;
+  std::uint64_t known_lost_ = 0;
+  bool asking_ = false;  // a census is under way
+  GroupBook::States states_;
+  std::size_t missing_ = 0;                        // states
+  std::vector<std::pair<Rank, GroupNote>> early_;  // of this epoch, from before the end of the census
+};
+
+}  // namespace starling::coordination

@@ -1,0 +1,103 @@
+#include "starling/coordination/group_client.h"
+
+#include <utility>
+
+namespace starling::coordination {
+
+using runtime::Task;
+using Verb = GroupNote::Verb;
+
+// After a failure the request stands: the generator has been told by the census.
+Task<std::optional<Meeting>> GroupClient::next() {
+  if (std::exchange(through_, false)) co_return std::nullopt;
+  if (!asks_) {
+    if (!more_) ++count_;
+    ask(Verb::kAsk);
+  }
+  co_return co_await take_answer();
+}
+
+Task<std::optional<Meeting>> GroupClient::next_before_leaving() {
+  leaves_ = true;
+  if (!asks_) ask(Verb::kLeave);
+  co_return co_await take_answer();
+}
+
+void GroupClient::ask(Verb verb) {
+  asks_ = true;
+  GroupNote note;
+  note.verb = verb;
+  note.count = count_;
+  note.finished = finished_;
+  const Duration computed = computing_ ? computing_() : Duration(0);
+  note.section = computed - std::exchange(computed_, computed);
+  tell(std::move(note));
+}
+
+Task<std::optional<Meeting>> GroupClient::take_answer() {
+  while (!answer_ && !alone()) co_await news();
+  more_ = false;
+  if (!answer_) {
+    asks_ = false;
+    co_return std::nullopt;
+  }
+  const GroupNote note = *std::exchange(answer_, std::nullopt);
+  if (note.verb == Verb::kAlone) co_return std::nullopt;
+  given_ = note;
+  running_ = true;
+  co_return Meeting{note.group.members, note.group.number, note.group.issue, note.weight};
+}
+
+void GroupClient::finished() {
+  finished_ = given_->group.number;
+  more_ = !given_->last;
+  through_ = given_->last && !leaves_;
+  if (given_->group.members.front() == rank()) {
+    GroupNote done;
+    done.verb = Verb::kDone;
+    done.group = given_->group;
+    tell(std::move(done));
+  }
+  given_.reset();
+  running_ = false;
+  answer_census();
+}
+
+void GroupClient::failed() {
+  running_ = false;
+  asks_ = true;
+  answer_census();
+}
+
+void GroupClient::handle(const GroupNote& note) {
+  if (note.verb == Verb::kCensus) return begin_census();
+  asks_ = false;
+  answer_ = note;
+}
+
+// An answer of before that nobody has acted on is void.
+void GroupClient::begin_census() {
+  if (answer_) {
+    if (answer_->verb == Verb::kGroup) given_ = answer_;
+    answer_.reset();
+    asks_ = true;
+  }
+  census_ = true;
+  answer_census();
+}
+
+// A group with somebody who is lost ends soon, well or not; the answer has to say how, and waits for that.
+void GroupClient::answer_census() {
+  if (!census_ || (running_ && any_lost(given_->group.members))) return;
+  census_ = false;
+  GroupNote state;
+  state.verb = Verb::kState;
+  state.count = count_;
+  state.finished = finished_;
+  state.asks = asks_;
+  state.leaves = leaves_;
+  if (given_) state.group = given_->group;
+  tell(std::move(state));
+}
+
+}  // namespace starling::coordination

@@ -1,0 +1,55 @@
+// Decides who averages with whom. A policy is asked by the generator (generator.h), which numbers the groups
+// it makes, gives them out in that order, and deals with losses; the policy itself sends nothing and waits
+// for nobody.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "starling/coordination/roll.h"
+#include "starling/core/random.h"
+
+namespace starling::coordination {
+
+class GroupPolicy {
+ public:
+  struct Planned {
+    Group members;                // ascending, at least two
+    std::vector<double> weights;  // of the members in the mean; empty: equal
+  };
+  struct Decision {
+    std::vector<Planned> groups;  // to be run in this order by those who are in several
+    Group alone;                  // who asked, and shall go on without a group
+    std::optional<Time> again;    // look() shall be called then
+  };
+
+  virtual ~GroupPolicy() = default;
+
+  // `who` has come to synchronise, and its count says for the how-manieth time. Who is left out of the
+  // decision and in no other group waits for a later one.
+  virtual Decision asked(const Roll& roll, Rank who, Time now) = 0;
+  // A time has come that was asked for, or somebody has left.
+  virtual Decision look(const Roll& /*roll*/, Time /*now*/) { return {}; }
+  // Whether a worker goes on only when it is in no group any more, not when it has run those of one decision.
+  virtual bool drains() const { return false; }
+  // Is no longer present.
+  virtual void gone(Rank /*who*/) {}
+};
+
+struct GroupRules {
+  enum class Kind { kStatic, kRandom, kSmart, kReady };
+  Kind kind = Kind::kSmart;
+  std::size_t size = 3;                            // of a group
+  std::uint64_t threshold = 4;                     // smart: see smart_groups.h
+  double lateness = 1;                             // smart
+  bool by_host = true;                             // smart: divide between and inside hosts
+  Duration window = std::chrono::milliseconds(5);  // ready
+  bool weigh_staleness = false;                    // ready
+};
+
+// Not for kStatic, which asks nobody.
+std::unique_ptr<GroupPolicy> make_policy(const GroupRules& rules, Random random);
+
+}  // namespace starling::coordination

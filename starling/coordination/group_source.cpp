@@ -1,0 +1,13 @@
+#include "starling/coordination/group_source.h"
+
+#include "starling/coordination/group_client.h"
+#include "starling/coordination/static_client.h"
+
+namespace starling::coordination {
+
+std::unique_ptr<GroupSource> make_group_source(transport::Transport& net, const GroupSetting& setting) {
+  if (setting.rules.kind == GroupRules::Kind::kStatic) return std::make_unique<StaticClient>(net, setting);
+  return std::make_unique<GroupClient>(net, setting);
+}
+
+}  // namespace starling::coordination

@@ -1,0 +1,119 @@
+#include "starling/coordination/ready_groups.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace starling::coordination {
+
+GroupPolicy::Decision ReadyGroups::asked(const Roll& roll, Rank who, Time now) {
+  if (waiting_.empty()) closes_ = now + rules_.window;
+  const bool first = waiting_.empty();
+  waiting_.push_back(who);
+  see(who);
+  Decision decision = look(roll, now);
+  if (first && !waiting_.empty()) decision.again = closes_;
+  return decision;
+}
+
+GroupPolicy::Decision ReadyGroups::look(const Roll& roll, Time now) {
+  Decision decision;
+  while (due(roll, now)) close(roll, decision);
+  return decision;
+}
+
+void ReadyGroups::gone(Rank who) {
+  waiting_.erase(std::remove(waiting_.begin(), waiting_.end(), who), waiting_.end());
+  if (parent_.count(who) == 0) return;
+  const Rank flock = flock_of(who);
+  if (--size_[flock] == 0) size_.erase(flock);
+}
+
+bool ReadyGroups::due(const Roll& roll, Time now) {
+  if (waiting_.empty()) return false;
+  const bool all_there = waiting_.size() >= std::min(rules_.size, roll.present.ranks().size());
+  if (!all_there && now < closes_) return false;
+  const std::size_t workers = roll.present.ranks().size();
+  const bool long_enough = rounds_ * (rules_.size - 1) >= 2 * (workers - 1);
+  return !long_enough || !isolated();
+}
+
+// Whether those who wait belong together already and there are others that more belong to.
+bool ReadyGroups::isolated() {
+  if (size_.size() < 2) return false;
+  const Rank flock = flock_of(waiting_.front());
+  const auto elsewhere = [&](Rank rank) { return flock_of(rank) != flock; };
+  return flock != largest_flock() && std::none_of(waiting_.begin(), waiting_.end(), elsewhere);
+}
+
+// Of more than k, who had to wait for another, the last to come is that other one.
+Group ReadyGroups::take_waiting() {
+  const std::size_t most = std::max(rules_.size, std::size_t{2});
+  if (waiting_.size() <= most) return std::exchange(waiting_, {});
+  const auto first = waiting_.begin(), behind = first + static_cast<std::ptrdiff_t>(most - 1);
+  Group members(first, behind);
+  members.push_back(waiting_.back());
+  waiting_.pop_back();
+  waiting_.erase(first, behind);
+  return members;
+}
+
+void ReadyGroups::close(const Roll& roll, Decision& decision) {
+  ++rounds_;
+  Group members = take_waiting();
+  if (members.size() == 1) {
+    decision.alone.push_back(members.front());
+  } else {
+    for (const Rank rank : members) unite(members.front(), rank);
+    std::sort(members.begin(), members.end());
+    std::vector<double> weights = this->weights(roll, members);
+    decision.groups.push_back({std::move(members), std::move(weights)});
+  }
+  end_period_if_connected(roll);
+}
+
+void ReadyGroups::end_period_if_connected(const Roll& roll) {
+  const std::size_t workers = roll.present.ranks().size();
+  if (rounds_ * (rules_.size - 1) < 2 * (workers - 1) || size_.size() > 1) return;
+  rounds_ = 0;
+  parent_.clear();
+  size_.clear();
+  for (const Rank rank : waiting_) see(rank);
+}
+
+void ReadyGroups::see(Rank rank) {
+  if (parent_.emplace(rank, rank).second) size_[rank] = 1;
+}
+
+std::vector<double> ReadyGroups::weights(const Roll& roll, const Group& members) const {
+  if (!rules_.weigh_staleness) return {};
+  std::uint64_t first = 0;
+  for (const Rank rank : members) first = std::max(first, roll.count(rank));
+  std::vector<double> weights;
+  for (const Rank rank : members) weights.push_back(1 / (1 + static_cast<double>(first - roll.count(rank))));
+  return weights;
+}
+
+Rank ReadyGroups::flock_of(Rank rank) {
+  Rank root = rank;
+  while (parent_.at(root) != root) root = parent_.at(root);
+  while (parent_.at(rank) != root) rank = std::exchange(parent_.at(rank), root);
+  return root;
+}
+
+void ReadyGroups::unite(Rank a, Rank b) {
+  Rank into = flock_of(a), from = flock_of(b);
+  if (into == from) return;
+  if (size_[into] < size_[from]) std::swap(into, from);
+  parent_[from] = into;
+  size_[into] += size_[from];
+  size_.erase(from);
+}
+
+// The lowest of equals.
+Rank ReadyGroups::largest_flock() const {
+  return std::max_element(size_.begin(), size_.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+}  // namespace starling::coordination

@@ -1,0 +1,56 @@
+// Partial reduce (Miao et al., "Heterogeneity-aware distributed machine learning training via partial
+// reduce", SIGMOD'21): the first k workers that are ready average; nobody waits for one that computes.
+//
+// The first to come opens a window; the group is closed when k have come, or when the window ends, with those
+// who are there; one that is alone then goes on alone.
+//
+// Workers of like speed would keep meeting each other and never the rest. So the groups of a period are
+// watched: after enough of them to join everybody, 2 (n-1)/(k-1), those who have been seen must be connected
+// by common members. While they are not, a group all of whose members belong together already waits, beyond
+// its window, for somebody else, except where they are the most: the few wait for the many, who come by soon,
+// and not the other way. When all who were seen are connected, a new period begins. (How the paper guards
+// against isolated groups is not known to us; this rule is ours.)
+#pragma once
+
+#include <map>
+
+#include "starling/coordination/group_policy.h"
+
+namespace starling::coordination {
+
+class ReadyGroups final : public GroupPolicy {
+ public:
+  struct Rules {
+    std::size_t size = 3;
+    Duration window{};
+    bool weigh_staleness = false;  // weight 1 / (1 + how many requests behind the first of the group)
+  };
+  explicit ReadyGroups(const Rules& rules) : rules_(rules) {}
+
+  Decision asked(const Roll& roll, Rank who, Time now) override;
+  Decision look(const Roll& roll, Time now) override;
+  void gone(Rank who) override;
+
+ private:
+  // A flock is who is connected by the groups of this period; it has the number of one of its members.
+  void see(Rank rank);
+  Rank flock_of(Rank rank);
+  void unite(Rank a, Rank b);
+  bool isolated();
+  Rank largest_flock() const;
+
+  bool due(const Roll& roll, Time now);
+  Group take_waiting();
+  void close(const Roll& roll, Decision& decision);
+  void end_period_if_connected(const Roll& roll);
+  std::vector<double> weights(const Roll& roll, const Group& members) const;
+
+  Rules rules_;
+  Group waiting_;  // in the order they came
+  Time closes_{};
+  std::uint64_t rounds_ = 0;          // groups, and times that one went on alone, of this period
+  std::map<Rank, Rank> parent_;       // of who was seen in this period
+  std::map<Rank, std::size_t> size_;  // of each flock, those who are gone left out
+};
+
+}  // namespace starling::coordination

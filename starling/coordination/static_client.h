@@ -1,0 +1,44 @@
+// A worker's groups from the static schedule. As long as nobody is lost, nobody is asked or told anything.
+//
+// A group with somebody who is lost is left out, by each member as soon as it knows or fails. Then the
+// generator takes a census: a worker says how many rounds it has begun and begins no other until it is told
+// from which round on the schedule is that of the living. Nobody has begun that round, so all have the same
+// schedule in every round. Who is in a round waits only for some who are not beyond it, so they come.
+#pragma once
+
+#include <vector>
+
+#include "starling/coordination/correspondent.h"
+#include "starling/coordination/static_groups.h"
+
+namespace starling::coordination {
+
+class StaticClient final : public Correspondent {
+ public:
+  StaticClient(transport::Transport& net, const GroupSetting& setting);
+
+  runtime::Task<std::optional<Meeting>> next() override;
+  // All workers make the same number of rounds: nobody is in a group that another still waits for.
+  runtime::Task<std::optional<Meeting>> next_before_leaving() override;
+  void finished() override { through_ = true; }
+  void failed() override { through_ = true; }
+
+ private:
+  struct Schedule {
+    std::uint64_t from = 0;  // round
+    StaticGroups groups;
+  };
+
+  void handle(const GroupNote& note) override;
+  Group group_of(std::uint64_t round) const;
+  void add_schedule(const ScheduleChange& change);
+
+  GroupSetting setting_;
+  std::vector<ScheduleChange> changes_;
+  std::vector<Schedule> schedules_;  // by `from`
+  std::uint64_t round_ = 0;
+  bool through_ = false;
+  bool halted_ = false;  // until the new schedule comes
+};
+
+}  // namespace starling::coordination

@@ -1,0 +1,171 @@
+#include "starling/strategy/ripples.h"
+
+#include "starling/core/error.h"
+#include "starling/core/text.h"
+#include "starling/strategy/group_meetings.h"
+
+namespace starling::strategy {
+
+namespace {
+
+using coordination::GroupRules;
+
+GroupRules::Kind kind_of(const std::string& name) {
+  if (name == "static") return GroupRules::Kind::kStatic;
+  if (name == "random") return GroupRules::Kind::kRandom;
+  if (name == "ready") return GroupRules::Kind::kReady;
+  return GroupRules::Kind::kSmart;
+}
+
+GroupRules rules_of(const Options& options) {
+  GroupRules rules;
+  rules.kind = kind_of(options.text("groups"));
+  const auto size = static_cast<std::size_t>(options.integer("group_size"));
+  if (size == 1) {
+    throw InvalidArgument(
+        "strategy ripples, option group_size: 1 averages nothing; allowed: 0 or at least 2");
+  }
+  if (size > 0 || rules.kind == GroupRules::Kind::kStatic) rules.size = size;
+  rules.threshold = static_cast<std::uint64_t>(options.integer("threshold"));
+  rules.lateness = options.number("lateness");
+  rules.by_host = options.text("division") == "hosts";
+  rules.window = parse_duration(options.text("window"), "strategy ripples, option window");
+  rules.weigh_staleness = options.text("weights") == "staleness";
+  return rules;
+}
+
+// The average of vectors as they were at a boundary, while the worker goes on with them.
+class Overlap {
+ public:
+  Overlap(Worker& self, GroupMeetings& meetings, std::vector<Data> vectors, const runtime::Context& context)
+      : self_(self), meetings_(meetings), vectors_(std::move(vectors)), under_way_(context) {
+    for (const Data vector : vectors_) {
+      before_.push_back(self.allocate(vector.count));
+      mean_.push_back(self.allocate(vector.count));
+      means_.push_back(mean_.back().data);
+    }
+  }
+
+  void begin() {
+    for (std::size_t i = 0; i < vectors_.size(); ++i) {
+      copy(vectors_[i], before_[i].data);
+      copy(vectors_[i], means_[i]);
+    }
+    computed_.reset();
+    under_way_.spawn(meetings_.synchronise_beside(means_, computed_), "average");
+  }
+
+  // What the worker has changed meanwhile is kept.
+  Task<> finish() {
+    computed_ = self_.now();
+    co_await under_way_.join();
+    for (std::size_t i = 0; i < vectors_.size(); ++i) {
+      if (vectors_[i].ghost()) continue;
+      const std::span<float> x = floats(vectors_[i]), before = floats(before_[i].data),
+                             mean = floats(means_[i]);
+      for (std::size_t e = 0; e < x.size(); ++e) x[e] += mean[e] - before[e];
+    }
+  }
+
+ private:
+  Worker& self_;
+  GroupMeetings& meetings_;
+  std::vector<Data> vectors_;
+  std::vector<Buffer> before_, mean_;
+  std::vector<Data> means_;
+  std::optional<Time> computed_;
+  runtime::Scope under_way_;
+};
+
+}  // namespace
+
+Ripples::Ripples(const Options& options, int)
+    : rules_(rules_of(options)),
+      section_(static_cast<std::uint64_t>(options.integer("section"))),
+      average_momentum_(options.text("momentum") == "average"),
+      overlap_(options.flag("overlap")) {}
+
+bool Ripples::may_pause() const {
+  const bool none_waits_for_who_rests =
+      rules_.kind == GroupRules::Kind::kStatic || rules_.kind == GroupRules::Kind::kReady;
+  return none_waits_for_who_rests && !overlap_;
+}
+
+Task<> Ripples::run(Worker& self) const {
+  GroupMeetings meetings(self, join_groups(self, rules_), rules_.weigh_staleness);
+  std::vector<Data> vectors{self.parameters()};
+  if (average_momentum_) {
+    for (const Data vector : self.optimizer_state()) vectors.push_back(vector);
+  }
+  std::optional<Overlap> overlap;
+  if (overlap_) overlap.emplace(self, meetings, vectors, co_await runtime::this_context());
+  bool under_way = false;
+  std::uint64_t local_steps = 0;
+  self.keep("ripples", bytes_of(local_steps));
+  while (co_await self.compute()) {
+    if (self.samples() > 0) co_await self.update();
+    if (++local_steps < section_) continue;
+    local_steps = 0;
+    if (!overlap_) {
+      co_await meetings.synchronise(vectors);
+      continue;
+    }
+    if (under_way) co_await overlap->finish();
+    overlap->begin();
+    under_way = true;
+  }
+  if (under_way) co_await overlap->finish();
+  co_await meetings.leave(vectors);
+}
+
+Row ripples_row() {
+  return {
+      .name = "ripples",
+      .summary = "models are averaged in small groups that change; slow workers hold up few others, or none",
+      .options =
+          {OptionSpec::choice("groups", {"smart", "static", "random", "ready"},
+                              "smart: divided among the idle; static: a schedule; random: drawn by who asks; "
+                              "ready: the first that come"),
+           OptionSpec::integer("group_size", 0, 0, 1'000'000,
+                               "members of a group; 0: 3, with groups=static whole hosts"),
+           OptionSpec::integer("section", 1, 1, 1'000'000, "local steps between two averages"),
+           OptionSpec::integer("threshold", 4, 1, 1'000'000,
+                               "requests that a worker may be behind the one that asks and still be invited")
+               .with("groups=smart"),
+           OptionSpec::number("lateness", "1", 0, 1e6,
+                              "sections by which a worker that is invited may come later; 0: any")
+               .with("groups=smart"),
+           OptionSpec::choice("division", {"hosts", "global"},
+                              "hosts: one worker of each averages between hosts, then all inside; global: "
+                              "at random")
+               .with("groups=smart"),
+           OptionSpec::text("window", "5ms", "how long the first that is ready waits for others")
+               .with("groups=ready"),
+           OptionSpec::choice("weights", {"equal", "staleness"},
+                              "of the members in a mean; staleness: less for who is behind")
+               .with("groups=ready"),
+           OptionSpec::choice("momentum", {"local", "average"},
+                              "of the optimiser: each worker's own, or averaged with the model"),
+           OptionSpec::flag("overlap", "average while the next steps are computed")},
+      .promises = {.on_loss = OnLoss::kGoesOn,
+                   .conserves_mean = true,
+                   .staleness = "0; with `overlap` a mean is `section` steps old",
+                   .steps = "each worker makes its own; with groups=static all make the same number",
+                   .waits_for = "the slowest of its group; smart: nobody who is `threshold` requests behind; "
+                                "ready: nobody who computes",
+                   .bytes = "2 M (k-1)/(k `section`) with ring, k = members of the group; random: about k "
+                            "times that"},
+      .make = make<Ripples>,
+      .bytes_sent = [](const Options&, const Shape&, Rank) { return std::optional<std::uint64_t>(); },
+      .variants = {{},
+                   {{"groups", "static"}},
+                   {{"groups", "static"}, {"group_size", "2"}},
+                   {{"groups", "random"}},
+                   {{"groups", "ready"}},
+                   {{"groups", "smart"}, {"division", "global"}, {"group_size", "2"}, {"section", "3"}},
+                   {{"groups", "smart"}, {"overlap", "1"}, {"momentum", "average"}},
+                   {{"groups", "ready"}, {"overlap", "1"}, {"section", "2"}}},
+  };
+}
+
+}  // namespace starling::strategy

@@ -1,0 +1,46 @@
+// Ripples (Luo, He, Zhuo and Qian, "Heterogeneity-aware asynchronous decentralized training", 2019), in its
+// final form Prague (ASPLOS'20): after some local steps a worker averages its model with those of a small
+// group, not with all.
+//
+//   x_i <- mean of x_j over j in G        for all i in G at once: a partial all-reduce
+//
+// Who is in the group says the policy (starling/coordination):
+//
+//   static   a fixed schedule, for workers of equal speed; asks nobody
+//   random   whoever asks gets a group drawn around it
+//   smart    all idle workers are divided in groups at once, those that fall behind left out
+//   ready    the first that are ready (partial reduce, SIGMOD'21)
+//
+// A worker waits for the slowest of its group, no more; with `overlap` the average of x goes on while the
+// next steps are computed, and their change of x is added to it when it comes:
+//
+//   x <- x + (mean of the group's x at the boundary) - (own x at the boundary)
+//
+// Without losses the sum of all models is kept by every average. A group of k that sends by ring costs
+// 2 M (k-1)/k bytes per member. A worker that dies is left out; its group is given out again without it. If
+// the generator's process dies, the next living worker's takes over (coordination/generator.h).
+#pragma once
+
+#include "starling/coordination/group_policy.h"
+#include "starling/strategy/registry.h"
+
+namespace starling::strategy {
+
+class Ripples final : public Strategy {
+ public:
+  Ripples(const Options& options, int workers);
+  Task<> run(Worker& self) const override;
+  bool lockstep() const override { return rules_.kind == coordination::GroupRules::Kind::kStatic; }
+  // Who rests would hold up the groups that it is in.
+  bool may_pause() const override;
+
+ private:
+  coordination::GroupRules rules_;
+  std::uint64_t section_;
+  bool average_momentum_;
+  bool overlap_;
+};
+
+Row ripples_row();
+
+}  // namespace starling::strategy

@@ -9,7 +9,7 @@ namespace starling::coordination {
 class Correspondent : public GroupSource {
  public:
   Correspondent(transport::Transport& net, const GroupSetting& setting)
-      : net_(net), tags_(setting.tags), workers_(static_cast<int>(setting.host_of.size())), outbox_(net) {}
+      : net_(net), tags_(setting.tags), workers_(setting.workers), outbox_(net) {}
 
   runtime::Task<> listen() final;
   Rank generator() const final;

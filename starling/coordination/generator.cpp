@@ -67,7 +67,7 @@ Task<> Generator::listen() {
 // Who takes over takes a census too: its predecessor is lost.
 Task<> Generator::watch_losses() {
   runtime::Event& losses = net_.losses();
-  while (lost_workers() + 1 < setting_.host_of.size()) {
+  while (lost_workers() + 1 < static_cast<std::uint64_t>(workers())) {
     if (lost_workers() > known_lost_) begin_census();
     co_await losses;
   }
@@ -124,8 +124,8 @@ void Generator::begin_census() {
   epoch_ = (static_cast<std::uint64_t>(net_.rank()) << 32) + ++censuses_;
   asking_ = true;
   early_.clear();
-  states_.assign(setting_.host_of.size(), std::nullopt);
-  missing_ = setting_.host_of.size() - known_lost_;
+  states_.assign(static_cast<std::size_t>(workers()), std::nullopt);
+  missing_ = states_.size() - known_lost_;
   GroupNote census;
   census.verb = Verb::kCensus;
   for (Rank rank = 0; rank < workers(); ++rank) {

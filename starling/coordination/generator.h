@@ -24,6 +24,9 @@
 
 namespace starling::coordination {
 
+// Of a rank. Asked instead of copied: thousands of simulated workers would each have a list.
+using HostOf = std::function<int(Rank)>;
+
 struct GroupTags {
   Tag to_generator = 0;
   Tag to_worker = 0;
@@ -33,7 +36,8 @@ class Generator {
  public:
   struct Setting {
     GroupTags tags;
-    std::vector<int> host_of;  // of the workers, which are ranks 0, 1, ...
+    int workers = 1;  // ranks 0, 1, ...
+    HostOf host_of;
     GroupRules rules = {};
     Random random = Random(0);
     // A worker had to wait for its group because of another, since when. May be empty.
@@ -51,7 +55,7 @@ class Generator {
   std::uint64_t censuses() const { return censuses_; }
 
  private:
-  int workers() const { return static_cast<int>(setting_.host_of.size()); }
+  int workers() const { return setting_.workers; }
   bool leads() const;
   std::uint64_t lost_workers() const;
 

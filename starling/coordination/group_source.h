@@ -47,7 +47,8 @@ class GroupSource {
 
 struct GroupSetting {
   GroupTags tags;
-  std::vector<int> host_of;  // of the workers, which are ranks 0, 1, ...
+  int workers = 1;  // ranks 0, 1, ...
+  HostOf host_of;
   GroupRules rules;
   std::function<Duration()> computing = {};  // how long the worker has computed so far
 };

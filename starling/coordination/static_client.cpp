@@ -19,7 +19,9 @@ void StaticClient::add_schedule(const ScheduleChange& change) {
   for (Rank rank = 0; rank < workers(); ++rank) {
     if (std::find(change.lost.begin(), change.lost.end(), rank) == change.lost.end()) members.push_back(rank);
   }
-  schedules_.push_back({change.from, StaticGroups(members, setting_.host_of, setting_.rules.size)});
+  std::vector<int> hosts;
+  for (Rank rank = 0; rank < workers(); ++rank) hosts.push_back(setting_.host_of(rank));
+  schedules_.push_back({change.from, StaticGroups(members, hosts, setting_.rules.size)});
 }
 
 Group StaticClient::group_of(std::uint64_t round) const {

@@ -62,7 +62,12 @@ void HostNetwork::start(Scheduler& scheduler, Transfer& transfer) {
   Host& to = host_of(transfer.to);
   const bool inside = &from == &to;
   const Duration latency = inside ? from.inside.latency : std::max(from.outside.latency, to.outside.latency);
-  if (transfer.bytes == 0) return scheduler.at(scheduler.now() + latency, transfer);
+  if (transfer.bytes <= kNote) {
+    const Time left = inside
+                          ? pass(from.inner, transfer.bytes)
+                          : std::max(pass(from.outgoing, transfer.bytes), pass(to.incoming, transfer.bytes));
+    return scheduler.at(left + latency, transfer);
+  }
 
   Flow& flow =
       inside ? add_flow(transfer, from.inner, nullptr) : add_flow(transfer, from.outgoing, &to.incoming);
@@ -71,6 +76,14 @@ void HostNetwork::start(Scheduler& scheduler, Transfer& transfer) {
   for (Side* side : flow.sides) {
     if (side != nullptr) note_change(*side);
   }
+}
+
+// When a note that comes now has passed the side.
+Time HostNetwork::pass(Side& side, std::size_t bytes) {
+  const double seconds = static_cast<double>(bytes) / side.bytes_per_second;
+  side.notes_until = std::max(scheduler_->now(), side.notes_until) +
+                     std::chrono::ceil<Duration>(std::chrono::duration<double>(seconds));
+  return side.notes_until;
 }
 
 void HostNetwork::cancel(Transfer& transfer) noexcept {

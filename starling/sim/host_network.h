@@ -7,6 +7,9 @@
 // given to others; so nobody's rate depends on anything but its own two sides. A message arrives one latency
 // after its last byte has left; during the latency it occupies nothing.
 //
+// A message of at most 256 bytes is a note and no flow: it is one packet, which has no share but a turn.
+// Notes pass a side one after the other at its full bandwidth and do not slow flows down.
+//
 // A flow that is alone on its sides costs one event and constant work. On a side with k flows a change costs
 // O(k), and all changes of one instant are settled together at its end: n workers that push to one server at
 // the same moment cost O(n).
@@ -44,6 +47,7 @@ class HostNetwork final : public transport::Network {
 
   struct Side {
     double bytes_per_second = 0;
+    Time notes_until{};    // when the notes so far have passed
     bool changed = false;  // and listed in changed_
     std::vector<Flow*> flows;
     double share() const { return bytes_per_second / static_cast<double>(flows.size()); }
@@ -93,7 +97,10 @@ class HostNetwork final : public transport::Network {
     HostNetwork& network;
   };
 
+  static constexpr std::size_t kNote = 256;
+
   Host& host_of(Rank rank);
+  Time pass(Side& side, std::size_t bytes);
   Flow& add_flow(transport::Transfer& transfer, Side& first, Side* second);
   void remove(Flow& flow) noexcept;
   void clear_drained(Side& side);

@@ -26,7 +26,8 @@ Task<> listen(std::shared_ptr<GroupSource> groups) { co_await groups->listen(); 
 Task<> generate(std::shared_ptr<Generator> generator) { co_await generator->run(); }
 
 Generator::Setting generator_setting(Worker& self, const coordination::GroupSetting& groups) {
-  Generator::Setting setting{.tags = groups.tags, .host_of = groups.host_of, .rules = groups.rules};
+  Generator::Setting setting{
+      .tags = groups.tags, .workers = groups.workers, .host_of = groups.host_of, .rules = groups.rules};
   setting.random = self.random().fork(static_cast<std::uint64_t>(self.rank()));
   setting.held = [&self](Rank whom, Rank because, Time since) {
     self.journal().add({.activity = record::Activity::kHold,
@@ -48,7 +49,8 @@ std::shared_ptr<GroupSource> join_groups(Worker& self, const coordination::Group
   setting.tags = {strategy::tag_of(Channel::kToGenerator), strategy::tag_of(Channel::kFromGenerator)};
   setting.rules = rules;
   setting.computing = [&self] { return self.journal().computing; };
-  for (Rank rank = 0; rank < self.workers(); ++rank) setting.host_of.push_back(self.host_of(rank));
+  setting.workers = self.workers();
+  setting.host_of = [&self](Rank rank) { return self.host_of(rank); };
   std::shared_ptr<GroupSource> groups = coordination::make_group_source(self.net(), setting);
   self.beside(listen(groups), "groups");
   self.beside(generate(std::make_shared<Generator>(self.net(), generator_setting(self, setting))),

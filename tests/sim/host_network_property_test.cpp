@@ -99,7 +99,7 @@ class Traffic {
     HostNetwork network(hosts_, host_of_);
     std::deque<std::optional<Parcel>> parcels;
     for (int i = 0; i < 150; ++i) {
-      const auto bytes = static_cast<std::size_t>(random_.below(20'000));
+      const auto bytes = static_cast<std::size_t>(300 + random_.below(20'000));
       const Rank from = random_.between(0, kRanks - 1), to = random_.between(0, kRanks - 1);
       parcels.emplace_back(std::in_place, scheduler, network, from, to, bytes);
       if (random_.chance(0.5)) run_until(scheduler, scheduler.now() + Duration(random_.below(20'000)));

@@ -49,6 +49,17 @@ TEST_F(HostNetworkTest, AMessageTakesLatencyPlusBytesOverBandwidth) {
   EXPECT_EQ(large.arrived(), Time(5us + Duration(1 << 20)));
 }
 
+// 100 ns each on the side they share, beside a flow that takes no notice of them.
+TEST_F(HostNetworkTest, NotesPassOneAfterTheOther) {
+  Parcel flow = send(0, 1, 10'000);
+  Parcel first = send(0, 1, 100), second = send(0, 2, 100), third = send(3, 2, 100);
+  run_until(scheduler_, Time(1s));
+  EXPECT_EQ(first.arrived(), Time(5100ns));
+  EXPECT_EQ(second.arrived(), Time(5200ns));
+  EXPECT_EQ(third.arrived(), Time(5300ns));  // behind the second on the way into host 2
+  EXPECT_EQ(flow.arrived(), Time(15us));
+}
+
 TEST_F(HostNetworkTest, TwoFlowsOverOneLinkTakeTwiceAsLong) {
   Parcel out_a = send(0, 1, 10'000), out_b = send(0, 2, 10'000);
   run_until(scheduler_, Time(100us));

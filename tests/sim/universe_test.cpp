@@ -183,7 +183,8 @@ TEST(Universe, SlowdownsAndPausesChangeTheComputingOnly) {
 
 TEST(Universe, ADegradedLinkDelaysWhatPassesIt) {
   Simulation simulation = testing::simulation_of("allreduce", {{"algorithm", "ring"}}, 2);
-  for (HostSpec& host : simulation.cluster.hosts) host.outside = {64, Duration(0)};  // a model a second
+  simulation.workload = make_workload("quadratic", {.parameters = 1000}, "workload");
+  for (HostSpec& host : simulation.cluster.hosts) host.outside = {4000, Duration(0)};  // a model a second
   simulation.steps = 2;
   const double equal = seconds(simulate(simulation).duration);
   EXPECT_NEAR(equal, 2.2, 1e-6);

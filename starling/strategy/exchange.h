@@ -10,7 +10,20 @@ namespace starling::strategy {
 
 // Tags of the strategies: which conversation, and its round. A round's tag is used once between the same
 // ranks, so what is left over from an exchange that failed meets nobody.
-enum class Channel : std::uint8_t { kGradients = 1, kModel, kLoss, kPush, kPull, kEnter, kLeave, kTerms };
+enum class Channel : std::uint8_t {
+  kGradients = 1,
+  kModel,
+  kLoss,
+  kPush,
+  kPull,
+  kEnter,
+  kLeave,
+  kTerms,
+  kAsk,
+  kGrant,
+  kForth,
+  kBack
+};
 Tag tag_of(Channel channel, std::uint64_t round = 0);
 
 // Notes how long something took, when it goes out of scope.

@@ -20,7 +20,7 @@ using Kept = std::map<std::string, std::vector<std::byte>>;
 
 constexpr Time kEnd{std::chrono::seconds(10)};
 
-// Steps of a second without gradients, then nothing until the end.
+// Steps of a second, then nothing until the end. An update may take time and takes `descent` off the model.
 class Puppet final : public Placed<Worker> {
  public:
   Puppet(const Place& place, transport::Transport& net, Random random, std::uint64_t steps)
@@ -49,12 +49,16 @@ class Puppet final : public Placed<Worker> {
       for (const auto& [name, state] : kept_) kept[name].assign(state.begin(), state.end());
       co_return false;
     }
+    co_await runtime::sleep_until(std::max(begins, now()));
     ++step_;
     plan.listener->begins();
     co_await runtime::sleep_until(now() + std::chrono::seconds(1));
     co_return true;
   }
-  Task<> update() override { co_return; }
+  Task<> update() override {
+    co_await runtime::sleep_until(now() + update_takes);
+    for (float& value : floats(parameters())) value -= descent;
+  }
   Task<> update(Slice) override { return update(); }
 
   void keep(std::string_view name, std::span<std::byte> state) override {
@@ -65,6 +69,9 @@ class Puppet final : public Placed<Worker> {
 
   static Vector floats_of(Data data) { return {floats(data).begin(), floats(data).end()}; }
 
+  Time begins{};
+  Duration update_takes{};
+  float descent = 0;
   Kept before, kept;  // at the start, and while it rested
   Vector resting;     // the model then
 
@@ -123,6 +130,15 @@ TEST(PairExchange, OneExchangeIsADoublyStochasticMatrix) {
     }
     EXPECT_EQ(w[0][0], 0.5F);
   }
+}
+
+// Worker 1 is asked in the middle of an update, which its snapshot does not have: it must not be undone.
+TEST(PairExchange, AnUpdateDuringAnExchangeIsNotLost) {
+  Theatre theatre({{4}, {8}}, {1, 1});
+  for (Puppet& puppet : theatre.puppets) puppet.descent = 1;
+  theatre.puppets[0].begins = Time(std::chrono::milliseconds(1200));
+  theatre.puppets[1].update_takes = std::chrono::milliseconds(500);  // from 1 s on
+  EXPECT_EQ(theatre.run("bipartite"), (std::vector<Vector>{{4 + 2 - 1}, {8 - 2 - 1}}));
 }
 
 double distance(const std::vector<Vector>& models) {

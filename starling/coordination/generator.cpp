@@ -41,7 +41,9 @@ Task<> Generator::run() {
 
 std::unique_ptr<GroupBook> Generator::new_book() {
   if (setting_.rules.kind == GroupRules::Kind::kStatic) return nullptr;
-  return std::make_unique<GroupBook>(setting_.host_of,
+  std::vector<int> hosts;
+  for (Rank rank = 0; rank < workers(); ++rank) hosts.push_back(setting_.host_of(rank));
+  return std::make_unique<GroupBook>(std::move(hosts),
                                      make_policy(setting_.rules, setting_.random.fork(epoch_)));
 }
 
@@ -103,7 +105,7 @@ void Generator::carry(const GroupBook::Answers& answers, std::optional<Rank> bec
 
 // One sleeper at a time is enough: it looks at the book when it wakes.
 void Generator::watch_time() {
-  const std::optional<Time> due = book_ ? book_->due() : std::nullopt;
+  const std::optional<Time> due = book_->due();
   if (!due || (watched_ && *watched_ <= *due)) return;
   watched_ = due;
   scope_->spawn(look_at(*due), "window");
@@ -112,9 +114,9 @@ void Generator::watch_time() {
 Task<> Generator::look_at(Time time) {
   co_await runtime::sleep_until(time);
   if (watched_ == time) watched_.reset();
-  if (!asking_ && book_ && book_->due() && *book_->due() <= net_.scheduler().now()) {
-    carry(book_->look(net_.scheduler().now()));
-  }
+  if (asking_) co_return;  // there will be another book
+  const Time now = net_.scheduler().now();
+  if (book_->due() && *book_->due() <= now) carry(book_->look(now));
   watch_time();
 }
 

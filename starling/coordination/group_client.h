@@ -12,6 +12,7 @@ class GroupClient final : public Correspondent {
 
   runtime::Task<std::optional<Meeting>> next() override;
   runtime::Task<std::optional<Meeting>> next_before_leaving() override;
+  std::uint64_t& count() override { return count_; }
   void finished() override;
   void failed() override;
 

@@ -41,6 +41,9 @@ class GroupSource {
   virtual void finished() = 0;
   virtual void failed() = 0;
 
+  // Synchronisations so far; a run that goes on from a checkpoint sets it before the first one.
+  virtual std::uint64_t& count() = 0;
+
   // Whom next() waits for.
   virtual Rank generator() const = 0;
 };

@@ -174,6 +174,20 @@ Graph exponential_graph(int n) {
   return edges.graph(n);
 }
 
+// An odd hop joins an even rank with an odd one unless it goes around the end of an odd number of ranks. Hops
+// of 1 that do not are enough to reach everyone.
+Graph bipartite_exponential_graph(int n) {
+  check_size(n);
+  Edges edges;
+  for (Rank rank = 0; rank < n; ++rank) {
+    for (long long power = 1, hop = 1; hop < n; power *= 2, hop = power + 1) {
+      const auto other = static_cast<Rank>((rank + hop) % n);
+      if (rank % 2 != other % 2) edges.join(rank, other);
+    }
+  }
+  return edges.graph(n);
+}
+
 Graph complete_graph(int n) {
   check_size(n);
   Edges edges;

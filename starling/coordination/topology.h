@@ -51,6 +51,10 @@ Graph hypercube_graph(int n);
 // Joins rank i with i ± 2^k modulo n, for all 2^k below n.
 Graph exponential_graph(int n);
 
+// Joins ranks of which one is even and one odd, at distances 1, 3, 5, 9, ..., 2^k + 1 below n, modulo n:
+// every edge has an end among the even ranks and an end among the odd ones.
+Graph bipartite_exponential_graph(int n);
+
 Graph complete_graph(int n);
 
 // One edge "a b" per line; what follows a '#' and blank lines are skipped. Throws InvalidArgument naming file

@@ -147,7 +147,7 @@ Task<> Universe::suffer(Fault fault) {
   network_.set_outside(scheduler_, fault.subject, factor /= fault.factor);
 }
 
-// Also one that has made its last step: others may need what goes on beside it.
+// Also one that has made its steps is missed by those whom it still answers.
 void Universe::kill(Rank rank) {
   scopes_[static_cast<std::size_t>(rank)].cancel();
   const std::string why = concat("killed at ", format_duration(scheduler_.now().time_since_epoch()));

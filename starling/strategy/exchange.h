@@ -21,7 +21,11 @@ enum class Channel : std::uint8_t {
   kTerms,
   kGroup,
   kToGenerator,
-  kFromGenerator
+  kFromGenerator,
+  kAsk,
+  kGrant,
+  kForth,
+  kBack
 };
 Tag tag_of(Channel channel, std::uint64_t round = 0);
 

@@ -52,6 +52,7 @@ std::shared_ptr<GroupSource> join_groups(Worker& self, const coordination::Group
   setting.workers = self.workers();
   setting.host_of = [&self](Rank rank) { return self.host_of(rank); };
   std::shared_ptr<GroupSource> groups = coordination::make_group_source(self.net(), setting);
+  self.keep("groups", bytes_of(groups->count()));
   self.beside(listen(groups), "groups");
   self.beside(generate(std::make_shared<Generator>(self.net(), generator_setting(self, setting))),
               "group generator");

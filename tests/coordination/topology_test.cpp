@@ -86,6 +86,23 @@ TEST(Exponential, HopsInPowersOfTwo) {
   EXPECT_TRUE(exponential_graph(1).edges().empty());
 }
 
+TEST(BipartiteExponential, HopsInPowersOfTwoAndOne) {
+  EXPECT_EQ(bipartite_exponential_graph(16).neighbours(0), (Group{1, 3, 5, 7, 9, 11, 13, 15}));
+  EXPECT_EQ(bipartite_exponential_graph(32).neighbours(0), (Group{1, 3, 5, 9, 15, 17, 23, 27, 29, 31}));
+  EXPECT_EQ(bipartite_exponential_graph(2).edges(), ring_graph(2).edges());
+  EXPECT_EQ(bipartite_exponential_graph(3).edges(), (std::vector<Edge>{{0, 1}, {1, 2}}));
+  EXPECT_TRUE(bipartite_exponential_graph(1).edges().empty());
+  EXPECT_THROW(bipartite_exponential_graph(0), InvalidArgument);
+}
+
+TEST(BipartiteExponential, IsConnectedAndJoinsEvenWithOdd) {
+  for (int n = 1; n <= 200; ++n) {
+    const Graph graph = bipartite_exponential_graph(n);
+    EXPECT_TRUE(graph.connected()) << n;
+    for (const auto& [a, b] : graph.edges()) EXPECT_NE(a % 2, b % 2) << n << ": " << a << " " << b;
+  }
+}
+
 TEST(Complete, JoinsAll) {
   EXPECT_EQ(complete_graph(4).neighbours(2), (Group{0, 1, 3}));
   EXPECT_EQ(complete_graph(9).edges().size(), 36u);

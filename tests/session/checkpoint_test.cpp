@@ -157,6 +157,8 @@ TEST(Checkpoint, AllSaveAfterTheSameSteps) {
        {std::pair<std::string, OptionTexts>{"allreduce", {}},
         {"local-sgd", {{"period", "4"}}},
         {"dpsgd", {}},
+        {"adpsgd", {}},
+        {"adpsgd", {{"graph", "any"}}},
         {"ps", {}},
         {"ps", {{"mode", "asp"}}},
         {"ps", {{"mode", "ssp"}, {"staleness", "1"}, {"server", "beside"}}}}) {

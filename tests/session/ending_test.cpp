@@ -83,6 +83,8 @@ TEST(Ending, AnybodyStopsTheRun) {
   const std::vector<Plan> plans = {{"allreduce", {}, 4},
                                    {"local-sgd", {{"period", "3"}}, 3},
                                    {"dpsgd", {}, 5},
+                                   {"adpsgd", {}, 5},
+                                   {"adpsgd", {{"graph", "any"}}, 4},
                                    {"ps", {}, 3},
                                    {"ps", {{"mode", "bsp"}, {"backup", "1"}}, 3},
                                    {"ps", {{"mode", "asp"}, {"server", "beside"}}, 3},

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "starling/core/error.h"
 #include "starling/session/forked_ranks.h"
@@ -80,11 +82,13 @@ TEST(Session, MoreWorkersComeCloseToTheSimulation) {
 
 // What is not deterministic on real time still has to end, with all steps done and the loss down.
 TEST(Session, AsynchronousOnesTrain) {
-  for (const OptionTexts& options : {OptionTexts{{"mode", "asp"}},
-                                     {{"mode", "ssp"}, {"staleness", "2"}},
-                                     {{"mode", "ssp"}, {"server", "beside"}},
-                                     {{"mode", "bsp"}, {"backup", "1"}}}) {
-    sim::Simulation simulation = simulation_of("ps", options, 4);
+  for (const auto& [strategy, options] : {std::pair<std::string, OptionTexts>{"ps", {{"mode", "asp"}}},
+                                          {"ps", {{"mode", "ssp"}, {"staleness", "2"}}},
+                                          {"ps", {{"mode", "ssp"}, {"server", "beside"}}},
+                                          {"ps", {{"mode", "bsp"}, {"backup", "1"}}},
+                                          {"adpsgd", {}},
+                                          {"adpsgd", {{"graph", "any"}}}}) {
+    sim::Simulation simulation = simulation_of(strategy, options, 4);
     simulation.steps = 60;
     const Job job(simulation);
     Board board(4 * job.elements());
@@ -114,7 +118,9 @@ TEST(Session, OthersGoOnAfterADeathWhereTheStrategyPromisesIt) {
   for (const auto& [strategy, options] : {std::pair<std::string, OptionTexts>{"ps", {{"mode", "asp"}}},
                                           {"ps", {{"mode", "bsp"}}},
                                           {"ps", {{"mode", "ssp"}, {"server", "beside"}}},
-                                          {"dpsgd", {}}}) {
+                                          {"dpsgd", {}},
+                                          {"adpsgd", {}},
+                                          {"adpsgd", {{"graph", "any"}}}}) {
     const std::vector<Outcome> outcomes = kill_one(strategy, options, 4);
     for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
       if (rank == 1) {
@@ -124,6 +130,44 @@ TEST(Session, OthersGoOnAfterADeathWhereTheStrategyPromisesIt) {
       }
     }
   }
+}
+
+// A rank is killed at a random time after all have begun. False if that was too late.
+bool kill_at_random(const OptionTexts& options, Random& random) {
+  constexpr int kRanks = 4;
+  sim::Simulation simulation = simulation_of("adpsgd", options, kRanks);
+  simulation.steps = 5000;
+  const Job job(simulation);
+  Board board(kRanks * job.elements()), begun(kRanks);
+  ForkedRanks ranks(kRanks, [&](transport::Transport& net) {
+    live(job, net, board, [&](std::uint64_t) { begun.part(static_cast<std::size_t>(net.rank()), 1)[0] = 1; });
+  });
+  const std::span<const float> flags = begun.part(0, kRanks);
+  while (std::count(flags.begin(), flags.end(), 1.0F) < kRanks) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::this_thread::sleep_for(std::chrono::microseconds(random.between(0, 100'000)));
+  const Rank victim = random.between(0, kRanks - 1);
+  ranks.kill(victim, SIGKILL);
+  const std::vector<Outcome> outcomes = ranks.wait();
+  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+    if (static_cast<Rank>(rank) == victim) continue;
+    EXPECT_TRUE(outcomes[rank].good())
+        << "victim " << victim << ", rank " << rank << ": " << outcomes[rank].error << outcomes[rank].signal;
+  }
+  return outcomes[static_cast<std::size_t>(victim)].signal == SIGKILL;
+}
+
+// Whoever it is and whatever it was doing: asking, answering, computing, or done with its steps.
+TEST(Session, OthersGoOnWhenOneIsKilledAtARandomTime) {
+  Random random(11);
+  int killed = 0;
+  for (int trial = 0; trial < 6; ++trial) {
+    for (const OptionTexts& options : {OptionTexts{}, OptionTexts{{"graph", "any"}}}) {
+      killed += kill_at_random(options, random) ? 1 : 0;
+    }
+  }
+  EXPECT_GE(killed, 6);
 }
 
 TEST(Session, OthersEndNamingTheDeadWhereTheStrategyCannotGoOn) {

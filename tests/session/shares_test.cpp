@@ -134,6 +134,7 @@ TEST(Shares, ByDemandEveryBatchIsComputedOnceByProcesses) {
         Training{.strategy = "allreduce", .options = {{"bucket", "1"}}, .rules = {true, true}},
         Training{.strategy = "local-sgd", .options = {{"period", "3"}}, .rules = {true, true}},
         Training{.strategy = "dpsgd", .rules = {true, true}},
+        Training{.strategy = "adpsgd", .rules = {true, false}},
         Training{.strategy = "ps", .rules = {true, false}},
         Training{.strategy = "ps", .options = {{"mode", "asp"}}, .rules = {true, false}},
         Training{

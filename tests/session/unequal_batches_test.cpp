@@ -105,7 +105,8 @@ TEST(UnequalBatches, AWorkerWithoutSamplesKeepsItsModel) {
   for (const auto& [name, options] :
        {std::pair<std::string, OptionTexts>{"local-sgd",
                                             {{"period", "2"}, {"adapt", "adacomm"}, {"check", "1"}}},
-        {"dpsgd", {{"graph", "complete"}}}}) {
+        {"dpsgd", {{"graph", "complete"}}},
+        {"adpsgd", {}}}) {
     const auto strategy = make(name, options, 2);
     ForkedRanks run(2, [&](transport::Transport& net) {
       train(net, *strategy, 2, [&](std::uint64_t, float x) { testing::check(std::isfinite(x), "a number"); });

@@ -56,7 +56,7 @@ TEST_F(HostNetworkTest, NotesPassOneAfterTheOther) {
   run_until(scheduler_, Time(1s));
   EXPECT_EQ(first.arrived(), Time(5100ns));
   EXPECT_EQ(second.arrived(), Time(5200ns));
-  EXPECT_EQ(third.arrived(), Time(5300ns));  // behind the second on the way into host 2
+  EXPECT_EQ(third.arrived(), Time(5200ns));  // the second one into host 2
   EXPECT_EQ(flow.arrived(), Time(15us));
 }
 

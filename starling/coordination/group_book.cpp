@@ -19,6 +19,8 @@ GroupBook::Answers GroupBook::ask(Rank worker, const GroupNote& note, Time now) 
   ++tally_.requests;
   Answers answers;
   open(worker, note.finished, now);
+  roll_.present.insert(worker);
+  if (desk(worker).groups.empty()) roll_.idle.insert(worker);
   std::uint64_t& known = roll_.counts[static_cast<std::size_t>(worker)];
   if (note.count > known) {
     known = note.count;

@@ -10,6 +10,7 @@ using Verb = GroupNote::Verb;
 // After a failure the request stands: the generator has been told by the census.
 Task<std::optional<Meeting>> GroupClient::next() {
   if (std::exchange(through_, false)) co_return std::nullopt;
+  leaves_ = false;
   if (!asks_) {
     if (!more_) ++count_;
     ask(Verb::kAsk);

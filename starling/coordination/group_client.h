@@ -24,12 +24,12 @@ class GroupClient final : public Correspondent {
   void answer_census();
 
   std::function<Duration()> computing_;
-  Duration computed_{};              // when it asked last
-  std::uint64_t count_ = 0;          // synchronisations begun
-  std::uint64_t finished_ = 0;       // number of the last group
-  bool more_ = false;                // groups belong to this synchronisation
-  bool through_ = false;             // with this synchronisation
-  bool leaves_ = false;              // for good
+  Duration computed_{};         // when it asked last
+  std::uint64_t count_ = 0;     // synchronisations begun
+  std::uint64_t finished_ = 0;  // number of the last group
+  bool more_ = false;           // groups belong to this synchronisation
+  bool through_ = false;        // with this synchronisation
+  bool leaves_ = false;
   bool asks_ = false;                // the generator owes an answer
   std::optional<GroupNote> answer_;  // that nobody has looked at yet
   std::optional<GroupNote> given_;   // the last group, if it is not finished

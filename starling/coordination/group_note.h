@@ -23,7 +23,7 @@ struct GroupNote {
   enum class Verb : std::uint8_t {
     // From a worker.
     kAsk,    // has come to synchronise, or has run a group of several
-    kLeave,  // the same, but it will not ask again: it only runs the groups that it is in
+    kLeave,  // wants no new group until it asks again: it only runs those that it is in
     kDone,   // `group` is finished
     kState,  // the answer to a census: count, finished, asks, leaves, and the group it was given last; static
              // groups: count and the changes it knows

@@ -34,7 +34,8 @@ class GroupSource {
 
   // The worker has come to synchronise: its next group. None when it shall go on training.
   virtual runtime::Task<std::optional<Meeting>> next() = 0;
-  // The worker is done and only runs the groups that it is in already; the others get no new ones with it.
+  // The worker is done, or rests, and only runs the groups that it is in already; the others get no new ones
+  // with it, until it calls next() again.
   virtual runtime::Task<std::optional<Meeting>> next_before_leaving() = 0;
 
   // What became of the group that next() gave. One that failed did so because a member is lost.

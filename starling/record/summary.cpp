@@ -34,6 +34,20 @@ Json staleness(const Run& run) {
   return {{"mean", all.mean()}, {"max", all.max}};
 }
 
+// Null where no strategy asked for groups.
+Json generator(const Run& run) {
+  Generated all;
+  for (const RankRecord& record : run.ranks) all.merge(record.journal.generated);
+  if (all.requests == 0) return {};
+  const double seconds = seconds_of(run.duration);
+  return {{"requests", all.requests},
+          {"requests_per_second", seconds > 0 ? static_cast<double>(all.requests) / seconds : 0},
+          {"groups", all.groups},
+          {"mean_group_size",
+           all.groups > 0 ? static_cast<double>(all.members) / static_cast<double>(all.groups) : 0},
+          {"censuses", all.censuses}};
+}
+
 Json unhappy_ends(const Run& run) {
   Json json = Json::object();
   for (const RankRecord& record : run.ranks) {
@@ -134,6 +148,7 @@ std::string summary_json(const Run& run, const Waits& waits, std::optional<doubl
   add_waiting(json, run, waits);
   json["consensus_distance"] = number(run.consensus_distance);
   json["staleness"] = staleness(run);
+  json["generator"] = generator(run);
   json["ended"] = unhappy_ends(run);
   json["events"] = run.events == 0 ? Json() : Json(run.events);
   if (wall_seconds) json["wall_seconds"] = number(wall_seconds);

@@ -33,6 +33,7 @@ class Checkpoint final : public Duty {
              std::uint64_t every);
 
   runtime::Task<bool> before_step(std::uint64_t step) override;
+  bool rests_before(std::uint64_t step) const override { return is_due(step - 1); }
   // The strategy is over.
   void finished();
 

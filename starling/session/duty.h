@@ -13,6 +13,8 @@ class Duty {
   virtual ~Duty() = default;
   // Before the step of this number begins, counted from 1. False: it will not begin, the run is over.
   virtual runtime::Task<bool> before_step(std::uint64_t step) = 0;
+  // Whether it will wait for the other workers to come as far.
+  virtual bool rests_before(std::uint64_t /*step*/) const { return false; }
 };
 
 }  // namespace starling::session

@@ -1,5 +1,7 @@
 #include "starling/session/real_worker.h"
 
+#include <algorithm>
+
 #include "starling/core/error.h"
 #include "starling/strategy/exchange.h"
 
@@ -111,6 +113,22 @@ Task<> RealWorker::update(Slice part) {
 
 void RealWorker::beside(Task<> task, std::string name) {
   company_->spawn(for_ever(std::move(task)), std::move(name));
+}
+
+std::vector<strategy::Data> RealWorker::optimizer_state() {
+  if (optimizer_ == nullptr) {
+    throw InvalidArgument(
+        "the strategy averages the optimiser's state, which the program keeps to itself; allowed: a strategy "
+        "that leaves it to each worker");
+  }
+  std::vector<strategy::Data> state;
+  for (const std::span<float> vector : optimizer_->state()) state.emplace_back(vector);
+  return state;
+}
+
+bool RealWorker::rests_next() const {
+  return std::any_of(duties_.begin(), duties_.end(),
+                     [&](const Duty* duty) { return duty->rests_before(step_ + 1); });
 }
 
 void RealWorker::section_ready(std::size_t section) {

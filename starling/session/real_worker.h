@@ -43,6 +43,8 @@ class RealWorker final : public strategy::Placed<strategy::Worker> {
   void set_kept(Kept& kept) { kept_ = &kept; }
   // Where the tasks go that run beside the strategy; none of them ends unless it fails.
   void set_company(runtime::Scope& scope) { company_ = &scope; }
+  // Touched by the user's thread in updates only, by the engine's between them.
+  void set_optimizer(optim::Optimizer& optimizer) { optimizer_ = &optimizer; }
 
   void keep(std::string_view name, std::span<std::byte> state) override {
     if (kept_ != nullptr) kept_->keep(name, state);
@@ -61,10 +63,12 @@ class RealWorker final : public strategy::Placed<strategy::Worker> {
   runtime::Task<> update() override { return update(Slice{0, parameters_.data.count}); }
   runtime::Task<> update(Slice part) override;
   void beside(runtime::Task<> task, std::string name) override;
-  std::vector<strategy::Data> optimizer_state() override { return {}; }
+  // Of the session's own optimiser. InvalidArgument if the program brings one: its state is not ours.
+  std::vector<strategy::Data> optimizer_state() override;
   // As the user's thread said with the last batch.
   double learning_rate() const override { return learning_rate_; }
 
+  bool rests_next() const override;
   std::uint64_t step() const override { return step_; }
   std::size_t samples() const override { return samples_ + expected_.value_or(0); }
   int pieces() const override { return pieces_; }
@@ -99,6 +103,7 @@ class RealWorker final : public strategy::Placed<strategy::Worker> {
   Duties duties_;
   Kept* kept_ = nullptr;
   runtime::Scope* company_ = nullptr;
+  optim::Optimizer* optimizer_ = nullptr;
   strategy::Buffer parameters_;
   strategy::Buffer gradients_;
   std::vector<float> mean_;  // of the gradients of the pieces before

@@ -135,6 +135,7 @@ void Session::make_optimizer() {
   }
   kept_.keep("optimizer/steps", std::as_writable_bytes(std::span(&optimizer_steps_, 1)));
   optimizer_->set_steps(optimizer_steps_);
+  worker_->set_optimizer(*optimizer_);
 }
 
 Session::~Session() {

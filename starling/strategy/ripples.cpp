@@ -1,5 +1,7 @@
 #include "starling/strategy/ripples.h"
 
+#include <utility>
+
 #include "starling/core/error.h"
 #include "starling/core/text.h"
 #include "starling/strategy/group_meetings.h"
@@ -47,6 +49,7 @@ class Overlap {
   }
 
   void begin() {
+    begun_ = true;
     for (std::size_t i = 0; i < vectors_.size(); ++i) {
       copy(vectors_[i], before_[i].data);
       copy(vectors_[i], means_[i]);
@@ -57,6 +60,7 @@ class Overlap {
 
   // What the worker has changed meanwhile is kept.
   Task<> finish() {
+    if (!std::exchange(begun_, false)) co_return;
     computed_ = self_.now();
     co_await under_way_.join();
     for (std::size_t i = 0; i < vectors_.size(); ++i) {
@@ -73,6 +77,7 @@ class Overlap {
   std::vector<Data> vectors_;
   std::vector<Buffer> before_, mean_;
   std::vector<Data> means_;
+  bool begun_ = false;
   std::optional<Time> computed_;
   runtime::Scope under_way_;
 };
@@ -85,36 +90,29 @@ Ripples::Ripples(const Options& options, int)
       average_momentum_(options.text("momentum") == "average"),
       overlap_(options.flag("overlap")) {}
 
-bool Ripples::may_pause() const {
-  const bool none_waits_for_who_rests =
-      rules_.kind == GroupRules::Kind::kStatic || rules_.kind == GroupRules::Kind::kReady;
-  return none_waits_for_who_rests && !overlap_;
-}
-
+// Who rests, or ends, first runs the groups that others have it in.
 Task<> Ripples::run(Worker& self) const {
   GroupMeetings meetings(self, join_groups(self, rules_), rules_.weigh_staleness);
   std::vector<Data> vectors{self.parameters()};
   if (average_momentum_) {
     for (const Data vector : self.optimizer_state()) vectors.push_back(vector);
   }
-  std::optional<Overlap> overlap;
-  if (overlap_) overlap.emplace(self, meetings, vectors, co_await runtime::this_context());
-  bool under_way = false;
+  Overlap overlap(self, meetings, overlap_ ? vectors : std::vector<Data>(), co_await runtime::this_context());
   std::uint64_t local_steps = 0;
   self.keep("ripples", bytes_of(local_steps));
   while (co_await self.compute()) {
     if (self.samples() > 0) co_await self.update();
-    if (++local_steps < section_) continue;
-    local_steps = 0;
-    if (!overlap_) {
-      co_await meetings.synchronise(vectors);
-      continue;
+    if (++local_steps >= section_) {
+      local_steps = 0;
+      co_await overlap.finish();
+      if (overlap_) overlap.begin();
+      if (!overlap_) co_await meetings.synchronise(vectors);
     }
-    if (under_way) co_await overlap->finish();
-    overlap->begin();
-    under_way = true;
+    if (!self.rests_next()) continue;
+    co_await overlap.finish();
+    co_await meetings.leave(vectors);
   }
-  if (under_way) co_await overlap->finish();
+  co_await overlap.finish();
   co_await meetings.leave(vectors);
 }
 

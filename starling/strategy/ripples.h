@@ -31,8 +31,6 @@ class Ripples final : public Strategy {
   Ripples(const Options& options, int workers);
   Task<> run(Worker& self) const override;
   bool lockstep() const override { return rules_.kind == coordination::GroupRules::Kind::kStatic; }
-  // Who rests would hold up the groups that it is in.
-  bool may_pause() const override;
 
  private:
   coordination::GroupRules rules_;

@@ -142,6 +142,10 @@ class Worker : public Member {
   // That update() uses now; who updates elsewhere uses the same.
   virtual double learning_rate() const = 0;
 
+  // Before its next step the worker will rest until all others have made as many, as for a checkpoint. Who
+  // would hold them up meanwhile does first what they wait for.
+  virtual bool rests_next() const { return false; }
+
   // Of the last step: how many it is, counted from 1; its samples, pieces and mean loss (NaN if unknown).
   // Where batches are unequal a step may have no samples; its gradient is 0.
   virtual std::uint64_t step() const = 0;

@@ -39,11 +39,14 @@ GroupRules rules_of(const Options& options) {
 // The average of vectors as they were at a boundary, while the worker goes on with them.
 class Overlap {
  public:
-  Overlap(Worker& self, GroupMeetings& meetings, std::vector<Data> vectors, const runtime::Context& context)
-      : self_(self), meetings_(meetings), vectors_(std::move(vectors)), under_way_(context) {
+  Overlap(Worker& self, GroupMeetings& meetings, const runtime::Context& context)
+      : self_(self), meetings_(meetings), under_way_(context) {}
+
+  void watch(const std::vector<Data>& vectors) {
+    vectors_ = vectors;
     for (const Data vector : vectors_) {
-      before_.push_back(self.allocate(vector.count));
-      mean_.push_back(self.allocate(vector.count));
+      before_.push_back(self_.allocate(vector.count));
+      mean_.push_back(self_.allocate(vector.count));
       means_.push_back(mean_.back().data);
     }
   }
@@ -97,7 +100,9 @@ Task<> Ripples::run(Worker& self) const {
   if (average_momentum_) {
     for (const Data vector : self.optimizer_state()) vectors.push_back(vector);
   }
-  Overlap overlap(self, meetings, overlap_ ? vectors : std::vector<Data>(), co_await runtime::this_context());
+  const runtime::Context& context = co_await runtime::this_context();
+  Overlap overlap(self, meetings, context);
+  if (overlap_) overlap.watch(vectors);
   std::uint64_t local_steps = 0;
   self.keep("ripples", bytes_of(local_steps));
   while (co_await self.compute()) {

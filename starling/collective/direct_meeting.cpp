@@ -25,6 +25,8 @@ std::uint64_t hash_of(const Group& group) {
   return hash;
 }
 
+constexpr Rank kNobody = -1;
+
 std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
 
 }  // namespace
@@ -203,20 +205,22 @@ void Meeting::look_for(Member& member) {
   }
 }
 
-// True once the exchange is committed, or cannot be any more: then lost_ or aborted_by_ says why.
+// True once the exchange is committed, or shall not be any more: then lost_ or aborted_by_ says why.
+//
+// If somebody is gone and somebody else is missing, that one may know already and never come, so it is not
+// waited for.
 bool Meeting::settled() {
   if (stage_ == Stage::kCommitted) return true;
   bool all = true;
+  Rank gone = kNobody;
   for (Member& member : members_) {
-    if (see(member)) continue;
-    // What a rank wrote before it ended is visible once it is known to be gone: look again.
-    if (memory_.gone(member.rank) && !see(member)) {
-      lost_ = member.rank;
-      return true;
-    }
-    if (member.posting == nullptr) all = false;
+    if (memory_.gone(member.rank)) gone = member.rank;
+    // What a rank wrote before it ended is visible once it is known to be gone: so this comes second.
+    if (!see(member)) all = false;
   }
-  return all && try_commit();
+  if (all) return try_commit();
+  lost_ = gone;
+  return gone != kNobody;
 }
 
 bool Meeting::try_commit() {

@@ -70,6 +70,8 @@ TEST(Session, TwoWorkersHaveTheBitsOfTheSimulation) {
   expect_as_simulated("ps", {}, 2, 0);
   expect_as_simulated("ps", {{"server", "beside"}}, 2, 0);
   expect_as_simulated("dpsgd", {}, 2, 0);
+  expect_as_simulated("ripples", {{"groups", "static"}}, 2, 0);
+  expect_as_simulated("ripples", {{"groups", "static"}, {"momentum", "average"}}, 2, 0);
 }
 
 // Sums over more workers may be taken in another order.
@@ -78,6 +80,7 @@ TEST(Session, MoreWorkersComeCloseToTheSimulation) {
   expect_as_simulated("local-sgd", {{"period", "4"}, {"adapt", "adacomm"}, {"check", "1"}}, 4, 1e-5F);
   expect_as_simulated("ps", {}, 4, 1e-5F);
   expect_as_simulated("dpsgd", {{"graph", "complete"}}, 4, 1e-5F);
+  expect_as_simulated("ripples", {{"groups", "static"}, {"group_size", "2"}}, 4, 1e-5F);
 }
 
 // What is not deterministic on real time still has to end, with all steps done and the loss down.
@@ -87,7 +90,11 @@ TEST(Session, AsynchronousOnesTrain) {
                                           {"ps", {{"mode", "ssp"}, {"server", "beside"}}},
                                           {"ps", {{"mode", "bsp"}, {"backup", "1"}}},
                                           {"adpsgd", {}},
-                                          {"adpsgd", {{"graph", "any"}}}}) {
+                                          {"adpsgd", {{"graph", "any"}}},
+                                          {"ripples", {}},
+                                          {"ripples", {{"groups", "random"}}},
+                                          {"ripples", {{"groups", "ready"}, {"weights", "staleness"}}},
+                                          {"ripples", {{"overlap", "1"}, {"momentum", "average"}}}}) {
     sim::Simulation simulation = simulation_of(strategy, options, 4);
     simulation.steps = 60;
     const Job job(simulation);
@@ -120,7 +127,11 @@ TEST(Session, OthersGoOnAfterADeathWhereTheStrategyPromisesIt) {
                                           {"ps", {{"mode", "ssp"}, {"server", "beside"}}},
                                           {"dpsgd", {}},
                                           {"adpsgd", {}},
-                                          {"adpsgd", {{"graph", "any"}}}}) {
+                                          {"adpsgd", {{"graph", "any"}}},
+                                          {"ripples", {}},
+                                          {"ripples", {{"groups", "random"}}},
+                                          {"ripples", {{"groups", "ready"}, {"weights", "staleness"}}},
+                                          {"ripples", {{"overlap", "1"}, {"momentum", "average"}}}}) {
     const std::vector<Outcome> outcomes = kill_one(strategy, options, 4);
     for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
       if (rank == 1) {
@@ -130,44 +141,6 @@ TEST(Session, OthersGoOnAfterADeathWhereTheStrategyPromisesIt) {
       }
     }
   }
-}
-
-// A rank is killed at a random time after all have begun. False if that was too late.
-bool kill_at_random(const OptionTexts& options, Random& random) {
-  constexpr int kRanks = 4;
-  sim::Simulation simulation = simulation_of("adpsgd", options, kRanks);
-  simulation.steps = 5000;
-  const Job job(simulation);
-  Board board(kRanks * job.elements()), begun(kRanks);
-  ForkedRanks ranks(kRanks, [&](transport::Transport& net) {
-    live(job, net, board, [&](std::uint64_t) { begun.part(static_cast<std::size_t>(net.rank()), 1)[0] = 1; });
-  });
-  const std::span<const float> flags = begun.part(0, kRanks);
-  while (std::count(flags.begin(), flags.end(), 1.0F) < kRanks) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  std::this_thread::sleep_for(std::chrono::microseconds(random.between(0, 100'000)));
-  const Rank victim = random.between(0, kRanks - 1);
-  ranks.kill(victim, SIGKILL);
-  const std::vector<Outcome> outcomes = ranks.wait();
-  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
-    if (static_cast<Rank>(rank) == victim) continue;
-    EXPECT_TRUE(outcomes[rank].good())
-        << "victim " << victim << ", rank " << rank << ": " << outcomes[rank].error << outcomes[rank].signal;
-  }
-  return outcomes[static_cast<std::size_t>(victim)].signal == SIGKILL;
-}
-
-// Whoever it is and whatever it was doing: asking, answering, computing, or done with its steps.
-TEST(Session, OthersGoOnWhenOneIsKilledAtARandomTime) {
-  Random random(11);
-  int killed = 0;
-  for (int trial = 0; trial < 6; ++trial) {
-    for (const OptionTexts& options : {OptionTexts{}, OptionTexts{{"graph", "any"}}}) {
-      killed += kill_at_random(options, random) ? 1 : 0;
-    }
-  }
-  EXPECT_GE(killed, 6);
 }
 
 TEST(Session, OthersEndNamingTheDeadWhereTheStrategyCannotGoOn) {

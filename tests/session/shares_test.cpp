@@ -135,6 +135,8 @@ TEST(Shares, ByDemandEveryBatchIsComputedOnceByProcesses) {
         Training{.strategy = "local-sgd", .options = {{"period", "3"}}, .rules = {true, true}},
         Training{.strategy = "dpsgd", .rules = {true, true}},
         Training{.strategy = "adpsgd", .rules = {true, false}},
+        Training{.strategy = "ripples", .rules = {true, false}},
+        Training{.strategy = "ripples", .options = {{"groups", "static"}}, .rules = {true, true}},
         Training{.strategy = "ps", .rules = {true, false}},
         Training{.strategy = "ps", .options = {{"mode", "asp"}}, .rules = {true, false}},
         Training{

@@ -1,0 +1,80 @@
+// Processes killed at random times: whoever it is, the one whose group generator is at work included, and
+// whatever it was doing: asking, answering, averaging, computing, or done with its steps.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "starling/session/forked_ranks.h"
+#include "tests/session/jobs.h"
+
+namespace starling::session {
+namespace {
+
+using strategy::OptionTexts;
+using testing::Board;
+using testing::Job;
+using testing::JobSession;
+
+constexpr int kRanks = 4;
+
+// Trains, says when it has begun, and leaves its model on the board.
+void train(const Job& job, transport::Transport& net, Board& models, Board& begun) {
+  const auto rank = static_cast<std::size_t>(net.rank());
+  JobSession own(job, net, job.setting());
+  while (own.session.next()) {
+    begun.part(rank, 1)[0] = 1;
+    own.compute();
+  }
+  const std::span<const float> model = own.session.parameters();
+  std::copy(model.begin(), model.end(), models.part(rank, model.size()).begin());
+}
+
+// False if the victim had ended before. The sleeps choose the time of the kill; nothing depends on them.
+bool kill_at_random(const std::string& strategy, const OptionTexts& options, Rank victim, Random& random) {
+  sim::Simulation simulation = testing::simulation_of(strategy, options, kRanks);
+  simulation.steps = 2000;
+  const Job job(simulation);
+  Board models(kRanks * job.elements()), begun(kRanks);
+  ForkedRanks ranks(kRanks, [&](transport::Transport& net) { train(job, net, models, begun); });
+  const std::span<const float> flags = begun.part(0, kRanks);
+  while (std::count(flags.begin(), flags.end(), 1.0F) < kRanks) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::this_thread::sleep_for(std::chrono::microseconds(random.between(0, 60'000)));
+  ranks.kill(victim, SIGKILL);
+  const std::vector<Outcome> outcomes = ranks.wait();
+  const double before = simulation.workload->evaluate(job.initial_model()).loss;
+  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+    if (static_cast<Rank>(rank) == victim) continue;
+    EXPECT_TRUE(outcomes[rank].good()) << strategy << ", victim " << victim << ", rank " << rank << ": "
+                                       << outcomes[rank].error << outcomes[rank].signal;
+    EXPECT_LT(simulation.workload->evaluate(models.part(rank, job.elements())).loss, before / 5);
+  }
+  return outcomes[static_cast<std::size_t>(victim)].signal == SIGKILL;
+}
+
+void kill_some(const std::string& strategy, const std::vector<OptionTexts>& variants) {
+  Random random(11);
+  int killed = 0, trials = 0;
+  for (const OptionTexts& options : variants) {
+    for (Rank victim = 0; victim < kRanks; ++victim, ++trials) {
+      killed += kill_at_random(strategy, options, victim, random) ? 1 : 0;
+    }
+  }
+  EXPECT_GE(killed, trials / 2);
+}
+
+TEST(RandomKill, PairsGoOn) { kill_some("adpsgd", {{}, {{"graph", "any"}}}); }
+
+TEST(RandomKill, GroupsGoOn) {
+  kill_some("ripples", {{},
+                        {{"groups", "static"}},
+                        {{"groups", "random"}},
+                        {{"groups", "ready"}},
+                        {{"groups", "smart"}, {"overlap", "1"}}});
+}
+
+}  // namespace
+}  // namespace starling::session

@@ -10,7 +10,7 @@ CONFIGURE_FLAGS = $(if $(STARLING_WERROR),-D STARLING_WERROR=$(STARLING_WERROR))
 
 help:
 	@echo "make build                 the program build/starling, tests, benchmarks and examples"
-	@echo "make demo                  trains a CNN on four workers, one of them slow: all-reduce against the best strategy so far"
+	@echo "make demo                  trains a CNN on four workers, one of them slow: all-reduce against ripples"
 	@echo "make test                  build, run all tests, report what was skipped"
 	@echo "make bench                 run all benchmarks"
 	@echo "make format                format the C++ sources in place"
@@ -35,8 +35,8 @@ DEMO = --workers 4 --model cnn --data glyphs --pace 80ms --slow 0:4 --max-second
 
 demo: build
 	build/starling train $(DEMO) --strategy allreduce --lr 0.1 --out runs/demo/allreduce
-	build/starling train $(DEMO) --strategy ps --mode asp --lr 0.05 --momentum 0.5 --out runs/demo/ps-asp
-	build/starling compare runs/demo/allreduce runs/demo/ps-asp --svg runs/demo/curves.svg
+	build/starling train $(DEMO) --strategy ripples --lr 0.1 --out runs/demo/ripples
+	build/starling compare runs/demo/allreduce runs/demo/ripples --svg runs/demo/curves.svg
 
 # CTest counts a skipped test as a success; check_labels does not let a whole group of tests vanish like that.
 test: build

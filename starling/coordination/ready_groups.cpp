@@ -23,9 +23,7 @@ GroupPolicy::Decision ReadyGroups::look(const Roll& roll, Time now) {
 
 void ReadyGroups::gone(Rank who) {
   waiting_.erase(std::remove(waiting_.begin(), waiting_.end(), who), waiting_.end());
-  if (parent_.count(who) == 0) return;
-  const Rank flock = flock_of(who);
-  if (--size_[flock] == 0) size_.erase(flock);
+  if (parent_.count(who) > 0 && away_.insert(who).second) grow(flock_of(who), -1);
 }
 
 bool ReadyGroups::due(const Roll& roll, Time now) {
@@ -76,12 +74,21 @@ void ReadyGroups::end_period_if_connected(const Roll& roll) {
   if (rounds_ * (rules_.size - 1) < 2 * (workers - 1) || size_.size() > 1) return;
   rounds_ = 0;
   parent_.clear();
+  away_.clear();
   size_.clear();
   for (const Rank rank : waiting_) see(rank);
 }
 
 void ReadyGroups::see(Rank rank) {
-  if (parent_.emplace(rank, rank).second) size_[rank] = 1;
+  const bool known = !parent_.emplace(rank, rank).second;
+  if (!known || away_.erase(rank) > 0) grow(flock_of(rank), 1);
+}
+
+void ReadyGroups::grow(Rank flock, std::ptrdiff_t members) {
+  if (members == 0) return;
+  std::ptrdiff_t& size = size_[flock];
+  size += members;
+  if (size == 0) size_.erase(flock);
 }
 
 std::vector<double> ReadyGroups::weights(const Roll& roll, const Group& members) const {
@@ -101,11 +108,12 @@ Rank ReadyGroups::flock_of(Rank rank) {
 }
 
 void ReadyGroups::unite(Rank a, Rank b) {
-  Rank into = flock_of(a), from = flock_of(b);
+  const Rank into = flock_of(a), from = flock_of(b);
   if (into == from) return;
-  if (size_[into] < size_[from]) std::swap(into, from);
   parent_[from] = into;
-  size_[into] += size_[from];
+  const auto joined = size_.find(from);
+  if (joined == size_.end()) return;
+  grow(into, joined->second);
   size_.erase(from);
 }
 

@@ -12,7 +12,9 @@
 // against isolated groups is not known to us; this rule is ours.)
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <set>
 
 #include "starling/coordination/group_policy.h"
 
@@ -34,6 +36,7 @@ class ReadyGroups final : public GroupPolicy {
  private:
   // A flock is who is connected by the groups of this period; it has the number of one of its members.
   void see(Rank rank);
+  void grow(Rank flock, std::ptrdiff_t members);
   Rank flock_of(Rank rank);
   void unite(Rank a, Rank b);
   bool isolated();
@@ -48,9 +51,10 @@ class ReadyGroups final : public GroupPolicy {
   Rules rules_;
   Group waiting_;  // in the order they came
   Time closes_{};
-  std::uint64_t rounds_ = 0;          // groups, and times that one went on alone, of this period
-  std::map<Rank, Rank> parent_;       // of who was seen in this period
-  std::map<Rank, std::size_t> size_;  // of each flock, those who are gone left out
+  std::uint64_t rounds_ = 0;             // groups, and times that one went on alone, of this period
+  std::map<Rank, Rank> parent_;          // of who was seen in this period
+  std::set<Rank> away_;                  // of these: are gone, and may come back
+  std::map<Rank, std::ptrdiff_t> size_;  // of each flock, those who are away left out; none is 0
 };
 
 }  // namespace starling::coordination

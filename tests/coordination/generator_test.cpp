@@ -26,6 +26,7 @@ GroupRanks::Setting random_setting(Kind kind, std::uint64_t seed) {
   setting.rules.by_host = random.chance(0.5);
   setting.rules.weigh_staleness = random.chance(0.5);
   setting.link.alpha = std::chrono::microseconds(random.between(0, 2) * random.between(0, 2000));
+  if (random.chance(0.5)) setting.latest = std::chrono::microseconds(random.between(0, 4000));
   return setting;
 }
 

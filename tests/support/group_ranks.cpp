@@ -29,6 +29,7 @@ GroupRanks::GroupRanks(const Setting& setting)
       last_(setting.host_of.size()),
       served_(setting.host_of.size()),
       ranks_(static_cast<int>(setting.host_of.size()), setting.link, setting.seed) {
+  ranks_.learn_late(setting.latest, setting.seed);
   for (Rank rank = 0; rank < ranks_.size(); ++rank) {
     model(rank).assign(2, static_cast<float>(rank));
     const Source source = join(rank, setting);

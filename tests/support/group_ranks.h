@@ -18,6 +18,7 @@ class GroupRanks {
     coordination::GroupRules rules = {};
     std::uint64_t seed = 1;  // of the generator, and of the order of events
     VirtualRanks::Link link = {};
+    Duration latest = {};  // after which everybody has learnt of a death
   };
   explicit GroupRanks(const Setting& setting);
 

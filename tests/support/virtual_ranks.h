@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "starling/core/random.h"
 #include "starling/core/text.h"
+#include "starling/runtime/deadline.h"
 #include "starling/runtime/scope.h"
 #include "starling/runtime/task.h"
 #include "starling/runtime/virtual_scheduler.h"
@@ -56,6 +58,12 @@ class VirtualRanks {
   // while the ranks run, and for several ranks.
   void kill_at(std::uint64_t event, Rank rank) { deaths_.emplace_back(event, rank); }
 
+  // Ranks learn of a death up to so much later, each at another time.
+  void learn_late(Duration latest, std::uint64_t seed) {
+    latest_ = latest;
+    random_ = Random(seed);
+  }
+
   // Until all tasks have ended; their errors are in error(). Throws Deadlock.
   void run() {
     scheduler_.drive([](void* self) { return static_cast<VirtualRanks*>(self)->finished(); }, this);
@@ -98,7 +106,17 @@ class VirtualRanks {
     if (std::exchange(state(rank).killed, true)) return;
     scopes_[static_cast<std::size_t>(rank)].cancel();
     state(rank).running = 0;
-    world_.lose(rank, "killed by the test");
+    if (latest_ == Duration(0)) return world_.lose(rank, kWhy);
+    for (Rank observer = 0; observer < size(); ++observer) {
+      const Duration after(
+          static_cast<Duration::rep>(random_.uniform() * static_cast<double>(latest_.count())));
+      reports_.spawn(report(observer, rank, after), concat("loss of ", rank, " at ", observer));
+    }
+  }
+
+  runtime::Task<> report(Rank observer, Rank rank, Duration after) {
+    co_await runtime::sleep_for(after);
+    world_.lose_at(observer, rank, kWhy);
   }
 
   bool finished() {
@@ -119,12 +137,17 @@ class VirtualRanks {
 
   State& state(Rank rank) { return states_[static_cast<std::size_t>(rank)]; }
 
+  static constexpr const char* kWhy = "killed by the test";
+
   runtime::VirtualScheduler scheduler_;
   transport::AlphaBeta network_;
   transport::InprocWorld world_;
   std::vector<State> states_;
   std::vector<std::pair<std::uint64_t, Rank>> deaths_;  // those to come
-  std::deque<runtime::Scope> scopes_;                   // last: tasks go before what they use
+  Duration latest_{};
+  Random random_{1};
+  runtime::Scope reports_{scheduler_};
+  std::deque<runtime::Scope> scopes_;  // last: tasks go before what they use
 };
 
 // 0, 1, ..., members - 1

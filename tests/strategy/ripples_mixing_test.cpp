@@ -1,5 +1,6 @@
-// How much nearer one round of groups brings the models to their mean. The factors are exact for any models:
-// only the groups are random.
+// How much nearer one round of groups brings the models to their mean. The factors hold for any models if the
+// groups are drawn as they should be. So worker i's model is always i: were neighbours to meet more often
+// than others, they would be far off.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,8 +13,7 @@ namespace starling::strategy {
 namespace {
 
 // Sum over the models of their squared distances from the mean of all.
-template <class Models>
-double spread_of(const Models& models) {
+double spread_of(const testing::Models& models) {
   double sum = 0;
   for (std::size_t i = 0; i < models[0].size(); ++i) {
     double mean = 0;
@@ -23,6 +23,9 @@ double spread_of(const Models& models) {
   }
   return sum;
 }
+
+// Of a factor: with a larger standard error a wrong one could pass.
+constexpr double kSharp = 0.005;
 
 // Mean and standard error of what was noted.
 class Sample {
@@ -39,12 +42,25 @@ class Sample {
   double count_ = 0, sum_ = 0, squares_ = 0;
 };
 
-class Spreads final : public sim::Observer {
+// Worker i's gradient is i.
+class Staircase final : public sim::Workload {
  public:
-  void step_begins(Rank, std::uint64_t, Time, Models models) override { before = spread_of(models); }
-  void ends(Models models) override { after = spread_of(models); }
-  double before = 0, after = 0;
+  const std::vector<Section>& sections() const override { return sections_; }
+  std::size_t batch() const override { return 1; }
+  void initialize(std::span<float> x, Random&) const override { x[0] = 0; }
+  double gradient(Rank worker, std::span<const float>, std::span<float> gradient, std::size_t,
+                  Random&) const override {
+    gradient[0] = static_cast<float>(worker);
+    return 1;
+  }
+  sim::Evaluation evaluate(std::span<const float>) const override { return {1, {}}; }
+
+ private:
+  std::vector<Section> sections_{{"x", 0, 1}};
 };
+
+// Of 0, 1, ..., n-1.
+double spread_of_stairs(int n) { return n * (n * n - 1) / 12.0; }
 
 // All workers are divided in groups of g at once: the factor is 1 - n (g-1) / (g (n-1)).
 TEST(RipplesMixing, OneDivisionOfAll) {
@@ -54,20 +70,17 @@ TEST(RipplesMixing, OneDivisionOfAll) {
   for (const auto& [n, g] : {Case{16, 4}, Case{16, 2}, Case{8, 4}, Case{16, 8}}) {
     sim::Simulation simulation =
         testing::simulation_of("ripples", {{"division", "global"}, {"group_size", std::to_string(g)}}, n);
-    simulation.optimizer.learning_rate = 0;
-    simulation.spread = 1;
+    simulation.workload = std::make_shared<Staircase>();
+    simulation.optimizer.learning_rate = 1;
     simulation.steps = 1;
     Sample factors;
     for (simulation.seed = 1; simulation.seed <= 2500; ++simulation.seed) {
-      Spreads spreads;
-      simulation.observer = &spreads;
-      sim::simulate(simulation);
-      factors.note(spreads.after / spreads.before);
+      factors.note(spread_of(testing::run_to_end(simulation).models) / spread_of_stairs(n));
     }
     EXPECT_NEAR(factors.mean(), 1 - static_cast<double>(n * (g - 1)) / (g * (n - 1)),
                 4 * factors.standard_error())
         << n << " in groups of " << g;
-    EXPECT_LT(factors.standard_error(), 0.003);
+    EXPECT_LT(factors.standard_error(), kSharp);
   }
 }
 
@@ -78,18 +91,16 @@ class OneGroup {
       : groups_({.host_of = std::vector<int>(static_cast<std::size_t>(workers)),
                  .rules = {.kind = coordination::GroupRules::Kind::kRandom, .size = size},
                  .seed = seed}) {
-    Random random(seed);
-    const Rank asker = random.between(0, workers - 1);
+    const Rank asker = Random(seed).between(0, workers - 1);
     for (Rank rank = 0; rank < workers; ++rank) {
-      for (float& value : groups_.model(rank)) value = static_cast<float>(random.normal());
+      groups_.model(rank).assign(1, static_cast<float>(rank));
       groups_.ranks().start(rank, rank == asker ? ask(rank) : leave(rank));
     }
   }
 
   double factor() {
-    const double before = spread_of(models());
     groups_.ranks().run();
-    return spread_of(models()) / before;
+    return spread_of(models()) / spread_of_stairs(groups_.ranks().size());
   }
 
  private:
@@ -101,8 +112,8 @@ class OneGroup {
     co_await runtime::sleep_for(std::chrono::seconds(1));
     co_await groups_.leave(rank);
   }
-  std::vector<std::vector<float>> models() {
-    std::vector<std::vector<float>> all;
+  testing::Models models() {
+    testing::Models all;
     for (Rank rank = 0; rank < groups_.ranks().size(); ++rank) all.push_back(groups_.model(rank));
     return all;
   }
@@ -122,7 +133,7 @@ TEST(RipplesMixing, OneRandomGroup) {
     }
     EXPECT_NEAR(factors.mean(), 1 - static_cast<double>(g - 1) / (n - 1), 4 * factors.standard_error())
         << g << " of " << n;
-    EXPECT_LT(factors.standard_error(), 0.003);
+    EXPECT_LT(factors.standard_error(), kSharp);
   }
 }
 

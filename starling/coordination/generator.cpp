@@ -34,6 +34,7 @@ Task<> Generator::run() {
   runtime::Scope scope(co_await runtime::this_context());
   scope_ = &scope;
   book_ = new_book();
+  look_for_losses();
   scope.spawn(listen(), "notes");
   scope.spawn(watch_losses(), "losses");
   co_await scope.join();
@@ -66,14 +67,21 @@ Task<> Generator::listen() {
   }
 }
 
-// Who takes over takes a census too: its predecessor is lost.
+// Who takes over takes a census too: its predecessor is lost. Before it reads a note: one from a worker that
+// has noticed the loss earlier would be answered from the empty book, with a number that was given out.
+void Generator::look_for_losses() {
+  if (!alone() && lost_workers() > known_lost_) begin_census();
+}
+
 Task<> Generator::watch_losses() {
   runtime::Event& losses = net_.losses();
-  while (lost_workers() + 1 < static_cast<std::uint64_t>(workers())) {
-    if (lost_workers() > known_lost_) begin_census();
+  while (!alone()) {
+    look_for_losses();
     co_await losses;
   }
 }
+
+bool Generator::alone() const { return lost_workers() + 1 >= static_cast<std::uint64_t>(workers()); }
 
 void Generator::handle(Rank from, const GroupNote& note) {
   if (note.epoch != epoch_ || net_.lost(from)) return;

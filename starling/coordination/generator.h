@@ -58,9 +58,11 @@ class Generator {
   int workers() const { return setting_.workers; }
   bool leads() const;
   std::uint64_t lost_workers() const;
+  bool alone() const;
 
   runtime::Task<> listen();
   runtime::Task<> watch_losses();
+  void look_for_losses();
   runtime::Task<> look_at(Time time);
   void handle(Rank from, const GroupNote& note);
   // `because`: whose coming brought them about.

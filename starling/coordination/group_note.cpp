@@ -39,9 +39,10 @@ Group to_ranks(const std::vector<ScheduleChange>& changes) {
 
 std::vector<ScheduleChange> changes_from(const Group& ranks) {
   std::vector<ScheduleChange> changes;
-  for (std::size_t i = 0; i + 1 < ranks.size();) {
-    const auto count = static_cast<std::size_t>(ranks[i + 1]);
-    if (count > ranks.size() - i - 2) throw Error("a note about changes of the schedule is too short");
+  for (std::size_t i = 0; i < ranks.size();) {
+    const std::size_t left = ranks.size() - i;
+    const std::size_t count = left < 2 ? 0 : static_cast<std::size_t>(ranks[i + 1]);
+    if (left < 2 || count > left - 2) throw Error("a note about changes of the schedule is too short");
     const auto first = ranks.begin() + static_cast<std::ptrdiff_t>(i + 2);
     changes.push_back(
         {static_cast<std::uint64_t>(ranks[i]), Group(first, first + static_cast<std::ptrdiff_t>(count))});

@@ -145,4 +145,8 @@ void InprocWorld::lose(Rank rank, const std::string& why) {
   for (auto& endpoint : endpoints_) endpoint->learn_loss(rank, why);
 }
 
+void InprocWorld::lose_at(Rank observer, Rank rank, const std::string& why) {
+  endpoints_.at(static_cast<std::size_t>(observer))->learn_loss(rank, why);
+}
+
 }  // namespace starling::transport

@@ -27,6 +27,8 @@ class InprocWorld {
   // The rank is gone: everyone's operations with it end in PeerLost. To be called where its tasks are
   // destroyed, so that what it still had to send is withdrawn.
   void lose(Rank rank, const std::string& why);
+  // The same, but only this rank learns of it; the others will later.
+  void lose_at(Rank observer, Rank rank, const std::string& why);
 
  private:
   class Endpoint;

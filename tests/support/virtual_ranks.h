@@ -1,15 +1,17 @@
-// Ranks as tasks on virtual time: start some for each rank, maybe have one rank killed at some event, and
-// run.
+// Ranks as tasks on virtual time: start some for each rank, maybe have ranks killed at some events, and run.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <exception>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "starling/core/random.h"
 #include "starling/core/text.h"
+#include "starling/runtime/deadline.h"
 #include "starling/runtime/scope.h"
 #include "starling/runtime/task.h"
 #include "starling/runtime/virtual_scheduler.h"
@@ -46,10 +48,20 @@ class VirtualRanks {
                                                   concat("rank ", rank));
   }
 
-  // After that many events the rank's tasks end where they are and everybody learns of it.
-  void kill_at(std::uint64_t event, Rank rank) {
-    victim_ = rank;
-    kill_event_ = event;
+  // The same for what goes on beside the rank's tasks: nobody waits for its end, only its error counts.
+  void start_beside(Rank rank, runtime::Task<> task, std::string name) {
+    scopes_[static_cast<std::size_t>(rank)].spawn(record_error(std::move(task), state(rank)),
+                                                  concat("rank ", rank, ", ", name));
+  }
+
+  // After that many events the rank's tasks end where they are and everybody learns of it. May be called
+  // while the ranks run, and for several ranks.
+  void kill_at(std::uint64_t event, Rank rank) { deaths_.emplace_back(event, rank); }
+
+  // Ranks learn of a death up to so much later, each at another time.
+  void learn_late(Duration latest, std::uint64_t seed) {
+    latest_ = latest;
+    random_ = Random(seed);
   }
 
   // Until all tasks have ended; their errors are in error(). Throws Deadlock.
@@ -67,30 +79,55 @@ class VirtualRanks {
     }
   }
 
-  bool killed(Rank rank) const { return killed_ == rank; }
+  bool killed(Rank rank) const { return states_[static_cast<std::size_t>(rank)].killed; }
   const std::exception_ptr& error(Rank rank) const { return states_[static_cast<std::size_t>(rank)].error; }
 
  private:
   struct State {
     int running = 0;
+    bool killed = false;
     std::exception_ptr error;
   };
 
-  static runtime::Task<> record(runtime::Task<> task, State& state) {
+  static runtime::Task<> record_error(runtime::Task<> task, State& state) {
     try {
       co_await task;
     } catch (...) {
       if (!state.error) state.error = std::current_exception();
     }
+  }
+
+  static runtime::Task<> record(runtime::Task<> task, State& state) {
+    co_await record_error(std::move(task), state);
     --state.running;
   }
 
+  void kill(Rank rank) {
+    if (std::exchange(state(rank).killed, true)) return;
+    scopes_[static_cast<std::size_t>(rank)].cancel();
+    state(rank).running = 0;
+    if (latest_ == Duration(0)) return world_.lose(rank, kWhy);
+    for (Rank observer = 0; observer < size(); ++observer) {
+      const Duration after(
+          static_cast<Duration::rep>(random_.uniform() * static_cast<double>(latest_.count())));
+      reports_.spawn(report(observer, rank, after), concat("loss of ", rank, " at ", observer));
+    }
+  }
+
+  runtime::Task<> report(Rank observer, Rank rank, Duration after) {
+    co_await runtime::sleep_for(after);
+    world_.lose_at(observer, rank, kWhy);
+  }
+
   bool finished() {
-    if (victim_ && scheduler_.events() >= kill_event_) {
-      killed_ = *std::exchange(victim_, std::nullopt);
-      scopes_[static_cast<std::size_t>(killed_)].cancel();
-      state(killed_).running = 0;
-      world_.lose(killed_, "killed by the test");
+    for (std::size_t i = 0; i < deaths_.size();) {
+      const auto [event, rank] = deaths_[i];
+      if (scheduler_.events() < event) {
+        ++i;
+      } else {
+        deaths_.erase(deaths_.begin() + static_cast<std::ptrdiff_t>(i));
+        kill(rank);
+      }
     }
     for (const State& one : states_) {
       if (one.running > 0) return false;
@@ -100,13 +137,16 @@ class VirtualRanks {
 
   State& state(Rank rank) { return states_[static_cast<std::size_t>(rank)]; }
 
+  static constexpr const char* kWhy = "killed by the test";
+
   runtime::VirtualScheduler scheduler_;
   transport::AlphaBeta network_;
   transport::InprocWorld world_;
   std::vector<State> states_;
-  std::optional<Rank> victim_;
-  std::uint64_t kill_event_ = 0;
-  Rank killed_ = -1;
+  std::vector<std::pair<std::uint64_t, Rank>> deaths_;  // those to come
+  Duration latest_{};
+  Random random_{1};
+  runtime::Scope reports_{scheduler_};
   std::deque<runtime::Scope> scopes_;  // last: tasks go before what they use
 };
 

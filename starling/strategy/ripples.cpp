@@ -154,8 +154,9 @@ Row ripples_row() {
                    .conserves_mean = true,
                    .staleness = "0; with `overlap` a mean is `section` steps old",
                    .steps = "each worker makes its own; with groups=static all make the same number",
-                   .waits_for = "the slowest of its group; smart: nobody who is `threshold` requests behind; "
-                                "ready: nobody who computes",
+                   .waits_for =
+                       "the slowest of its group; smart: nobody who is expected later than `lateness`; "
+                       "ready: nobody who computes, but to join groups that have fallen apart",
                    .bytes = "2 M (k-1)/(k `section`) with ring, k = members of the group; random: about k "
                             "times that"},
       .make = make<Ripples>,

@@ -6,13 +6,14 @@ PREFIX ?= /usr/local
 CONFIGURE_FLAGS = $(if $(STARLING_WERROR),-D STARLING_WERROR=$(STARLING_WERROR))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-lint configure build demo test bench format lint install clean
+.PHONY: help setup setup-lint configure build demo test bench bench-ripples format lint install clean
 
 help:
 	@echo "make build                 the program build/starling, tests, benchmarks and examples"
 	@echo "make demo                  trains a CNN on four workers, one of them slow: all-reduce against ripples"
 	@echo "make test                  build, run all tests, report what was skipped"
 	@echo "make bench                 run all benchmarks"
+	@echo "make bench-ripples         the table of the Ripples paper again, simulated and real: a quarter of an hour"
 	@echo "make format                format the C++ sources in place"
 	@echo "make lint                  formatting, layers, clang-tidy"
 	@echo "make install PREFIX=...    install the program, the library and its CMake package"
@@ -46,6 +47,9 @@ test: build
 bench: build
 	@set -e; for program in build/bench/*_bench; do echo "== $$program"; $$program; done
 	build/starling bench collectives
+
+bench-ripples: build
+	bench/papers/ripples
 
 format: setup-lint
 	@tools/format

@@ -90,7 +90,7 @@ class Overlap {
 Ripples::Ripples(const Options& options, int)
     : rules_(rules_of(options)),
       section_(static_cast<std::uint64_t>(options.integer("section"))),
-      average_momentum_(options.text("momentum") == "average"),
+      average_momentum_(options.text("average") == "momentum"),
       overlap_(options.flag("overlap")) {}
 
 // Who rests, or ends, first runs the groups that others have it in.
@@ -147,8 +147,9 @@ Row ripples_row() {
            OptionSpec::choice("weights", {"equal", "staleness"},
                               "of the members in a mean; staleness: less for who is behind")
                .with("groups=ready"),
-           OptionSpec::choice("momentum", {"local", "average"},
-                              "of the optimiser: each worker's own, or averaged with the model"),
+           OptionSpec::choice(
+               "average", {"model", "momentum"},
+               "momentum: the vectors of the optimiser too; model: they stay each worker's own"),
            OptionSpec::flag("overlap", "average while the next steps are computed")},
       .promises = {.on_loss = OnLoss::kGoesOn,
                    .conserves_mean = true,
@@ -167,7 +168,7 @@ Row ripples_row() {
                    {{"groups", "random"}},
                    {{"groups", "ready"}},
                    {{"groups", "smart"}, {"division", "global"}, {"group_size", "2"}, {"section", "3"}},
-                   {{"groups", "smart"}, {"overlap", "1"}, {"momentum", "average"}},
+                   {{"groups", "smart"}, {"overlap", "1"}, {"average", "momentum"}},
                    {{"groups", "ready"}, {"overlap", "1"}, {"section", "2"}}},
   };
 }

@@ -27,6 +27,19 @@ TEST(Strategies, ListsAll) {
   EXPECT_NE(help.find(join(names)), std::string::npos) << help;
 }
 
+// A flag that the commands have themselves would never get to the strategy.
+TEST(Strategies, NoOptionHasTheNameOfAFlag) {
+  for (const std::string command : {"simulate", "train", "launch"}) {
+    const std::string help = output_of({command, "--help"});
+    for (const strategy::Row& row : strategy::registry()) {
+      for (const strategy::OptionSpec& option : row.options) {
+        EXPECT_EQ(help.find(concat("--", option.name, " ")), std::string::npos)
+            << command << " --" << option.name << " of " << row.name;
+      }
+    }
+  }
+}
+
 TEST(Strategies, ShowsTheOptionsAndPromisesOfOne) {
   for (const strategy::Row& row : strategy::registry()) {
     const std::string text = output_of({"strategies", row.name});

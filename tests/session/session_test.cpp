@@ -71,7 +71,7 @@ TEST(Session, TwoWorkersHaveTheBitsOfTheSimulation) {
   expect_as_simulated("ps", {{"server", "beside"}}, 2, 0);
   expect_as_simulated("dpsgd", {}, 2, 0);
   expect_as_simulated("ripples", {{"groups", "static"}}, 2, 0);
-  expect_as_simulated("ripples", {{"groups", "static"}, {"momentum", "average"}}, 2, 0);
+  expect_as_simulated("ripples", {{"groups", "static"}, {"average", "momentum"}}, 2, 0);
 }
 
 // Sums over more workers may be taken in another order.
@@ -94,7 +94,7 @@ TEST(Session, AsynchronousOnesTrain) {
                                           {"ripples", {}},
                                           {"ripples", {{"groups", "random"}}},
                                           {"ripples", {{"groups", "ready"}, {"weights", "staleness"}}},
-                                          {"ripples", {{"overlap", "1"}, {"momentum", "average"}}}}) {
+                                          {"ripples", {{"overlap", "1"}, {"average", "momentum"}}}}) {
     sim::Simulation simulation = simulation_of(strategy, options, 4);
     simulation.steps = 60;
     const Job job(simulation);
@@ -131,7 +131,7 @@ TEST(Session, OthersGoOnAfterADeathWhereTheStrategyPromisesIt) {
                                           {"ripples", {}},
                                           {"ripples", {{"groups", "random"}}},
                                           {"ripples", {{"groups", "ready"}, {"weights", "staleness"}}},
-                                          {"ripples", {{"overlap", "1"}, {"momentum", "average"}}}}) {
+                                          {"ripples", {{"overlap", "1"}, {"average", "momentum"}}}}) {
     const std::vector<Outcome> outcomes = kill_one(strategy, options, 4);
     for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
       if (rank == 1) {

@@ -16,7 +16,7 @@ inline OptionTexts random_options(const std::string& policy, Random& random) {
   options["group_size"] = std::array{"0", "2", "3", "4"}[random.below(4)];
   options["section"] = std::to_string(random.between(1, 3));
   options["overlap"] = random.chance(0.5) ? "1" : "0";
-  options["momentum"] = random.chance(0.3) ? "average" : "local";
+  options["average"] = random.chance(0.3) ? "momentum" : "model";
   if (policy == "smart") {
     options["division"] = random.chance(0.5) ? "hosts" : "global";
     options["threshold"] = std::to_string(random.between(1, 6));

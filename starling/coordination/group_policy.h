@@ -43,7 +43,7 @@ struct GroupRules {
   Kind kind = Kind::kSmart;
   std::size_t size = 3;                            // of a group
   std::uint64_t threshold = 4;                     // smart: see smart_groups.h
-  double lateness = 1;                             // smart
+  double lateness = 0.25;                          // smart
   bool by_host = true;                             // smart: divide between and inside hosts
   Duration window = std::chrono::milliseconds(5);  // ready
   bool weigh_staleness = false;                    // ready

@@ -34,7 +34,8 @@ bool SmartGroups::comes_soon(const Roll& roll, Rank rank, Rank who, Time now) co
   const Roll::Training& training = roll.training(rank);
   const double own = seconds_of(roll.training(who).section);
   if (rules_.lateness == 0 || own == 0 || training.section == Duration(0)) return true;
-  return std::abs(seconds_of(training.since + training.section - now)) <= rules_.lateness * own;
+  const double lateness = divisions_ % kWide == kWide - 1 ? std::max(rules_.lateness, 1.0) : rules_.lateness;
+  return std::abs(seconds_of(training.since + training.section - now)) <= lateness * own;
 }
 
 Group SmartGroups::candidates(const Roll& roll, Rank who, Time now) const {

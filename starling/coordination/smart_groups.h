@@ -10,14 +10,16 @@
 //                    for others only. Workers that always meet a slow one never get ahead of it, so their
 //                    counts do not tell; therefore, and this rule is ours, a worker is also left out if,
 //                    going by its last section, it is not due to come within `lateness` sections of i: not
-//                    for long, or not any more. One that is slow and nearly there is invited.
+//                    for long, or not any more. One that is slow and nearly there is invited. Every fourth
+//                    division allows a whole section, so that workers of equal speed that are out of step
+//                    meet as well.
 //   Inter and intra  Where the idle workers are on several hosts, one of each host, its head, first averages
 //                    with other heads in groups of about k; then each host's workers average, all in one
 //                    group, to which the head brings what it got. So one worker per host uses the host's
 //                    link. The head changes with every division.
 //
 // So a worker that is steadily slower delays others in its first section, of which nothing is known, and
-// afterwards nobody by more than `lateness` sections; without that rule, those who meet it until it is
+// afterwards nobody by more than a section; without that rule, those who meet it until it is
 // `threshold` requests behind.
 #pragma once
 
@@ -30,7 +32,7 @@ class SmartGroups final : public GroupPolicy {
   struct Rules {
     std::size_t size = 3;
     std::uint64_t threshold = 4;
-    double lateness = 1;
+    double lateness = 0.25;
     bool by_host = true;
   };
   SmartGroups(const Rules& rules, Random random) : rules_(rules), random_(random) {}
@@ -42,6 +44,8 @@ class SmartGroups final : public GroupPolicy {
   Group candidates(const Roll& roll, Rank who, Time now) const;
   void divide(Group members, std::vector<Planned>& groups);
   void divide_by_host(const Roll& roll, const Group& members, std::vector<Planned>& groups);
+
+  static constexpr std::uint64_t kWide = 4;  // of so many divisions one allows a whole section
 
   Rules rules_;
   Random random_;

@@ -19,6 +19,12 @@ GroupRules::Kind kind_of(const std::string& name) {
   return GroupRules::Kind::kSmart;
 }
 
+// Whole hosts, three, or pairs, which wait least for each other and were soonest at a loss.
+std::size_t usual_size(GroupRules::Kind kind) {
+  if (kind == GroupRules::Kind::kStatic) return 0;
+  return kind == GroupRules::Kind::kSmart ? 2 : 3;
+}
+
 GroupRules rules_of(const Options& options) {
   GroupRules rules;
   rules.kind = kind_of(options.text("groups"));
@@ -27,7 +33,7 @@ GroupRules rules_of(const Options& options) {
     throw InvalidArgument(
         "strategy ripples, option group_size: 1 averages nothing; allowed: 0 or at least 2");
   }
-  if (size > 0 || rules.kind == GroupRules::Kind::kStatic) rules.size = size;
+  rules.size = size > 0 ? size : usual_size(rules.kind);
   rules.threshold = static_cast<std::uint64_t>(options.integer("threshold"));
   rules.lateness = options.number("lateness");
   rules.by_host = options.text("division") == "hosts";
@@ -130,13 +136,14 @@ Row ripples_row() {
                               "smart: divided among the idle; static: a schedule; random: drawn by who asks; "
                               "ready: the first that come"),
            OptionSpec::integer("group_size", 0, 0, 1'000'000,
-                               "members of a group; 0: 3, with groups=static whole hosts"),
+                               "members of a group; 0: with groups=smart 2, static whole hosts, else 3"),
            OptionSpec::integer("section", 1, 1, 1'000'000, "local steps between two averages"),
            OptionSpec::integer("threshold", 4, 1, 1'000'000,
                                "requests that a worker may be behind the one that asks and still be invited")
                .with("groups=smart"),
-           OptionSpec::number("lateness", "1", 0, 1e6,
-                              "sections by which a worker that is invited may come later; 0: any")
+           OptionSpec::number("lateness", "0.25", 0, 1e6,
+                              "sections by which a worker that is invited may come later, in every fourth "
+                              "division at least one; 0: any")
                .with("groups=smart"),
            OptionSpec::choice("division", {"hosts", "global"},
                               "hosts: one worker of each averages between hosts, then all inside; global: "

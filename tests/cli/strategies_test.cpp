@@ -33,7 +33,7 @@ TEST(Strategies, NoOptionHasTheNameOfAFlag) {
     const std::string help = output_of({command, "--help"});
     for (const strategy::Row& row : strategy::registry()) {
       for (const strategy::OptionSpec& option : row.options) {
-        EXPECT_EQ(help.find(concat("--", option.name, " ")), std::string::npos)
+        EXPECT_EQ(help.find(concat("\n  --", option.name, " ")), std::string::npos)
             << command << " --" << option.name << " of " << row.name;
       }
     }

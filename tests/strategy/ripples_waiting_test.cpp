@@ -53,12 +53,13 @@ Waiting waiting(const OptionTexts& options, double slow_step) {
 
 const std::vector<double> kSlowSteps{0.5, 0.43, 0.517, 0.55, 0.61};
 
-const std::vector<OptionTexts> kFiltered{
-    {{"division", "global"}}, {{"division", "hosts"}}, {{"division", "global"}, {"group_size", "2"}}};
+const std::vector<OptionTexts> kFiltered{{{"division", "global"}, {"group_size", "3"}},
+                                         {{"division", "hosts"}, {"group_size", "3"}},
+                                         {{"division", "global"}, {"group_size", "2"}}};
 
 const std::vector<OptionTexts> kUnfiltered{
-    {{"division", "global"}, {"threshold", "1000000"}, {"lateness", "0"}},
-    {{"division", "hosts"}, {"threshold", "1000000"}, {"lateness", "0"}},
+    {{"division", "global"}, {"group_size", "3"}, {"threshold", "1000000"}, {"lateness", "0"}},
+    {{"division", "hosts"}, {"group_size", "3"}, {"threshold", "1000000"}, {"lateness", "0"}},
     {{"groups", "random"}},
     {{"groups", "static"}},
     {{"groups", "static"}, {"group_size", "2"}}};
@@ -68,7 +69,7 @@ const std::vector<OptionTexts> kReady{{{"groups", "ready"}, {"group_size", "2"}}
                                       {{"groups", "ready"}, {"group_size", "4"}}};
 
 // The bound: the slow one's first section, of which nothing is known when it is invited; then it is invited
-// at most once in each of its sections, when it is due within a section of the fast one (lateness=1).
+// at most once in each of its sections, when it is due within a section of the fast one.
 TEST(RipplesWaiting, WithTheFilterNoMoreThanTheFirstSectionAndALittle) {
   for (const double slow_step : kSlowSteps) {
     for (const OptionTexts& options : kFiltered) {

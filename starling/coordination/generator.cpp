@@ -11,6 +11,12 @@ namespace starling::coordination {
 using runtime::Task;
 using Verb = GroupNote::Verb;
 
+std::vector<int> hosts_of(int workers, const HostOf& host_of) {
+  std::vector<int> hosts(static_cast<std::size_t>(workers));
+  for (Rank rank = 0; rank < workers; ++rank) hosts[static_cast<std::size_t>(rank)] = host_of(rank);
+  return hosts;
+}
+
 Generator::Generator(transport::Transport& net, Setting setting)
     : net_(net), setting_(std::move(setting)), outbox_(net) {}
 
@@ -42,9 +48,7 @@ Task<> Generator::run() {
 
 std::unique_ptr<GroupBook> Generator::new_book() {
   if (setting_.rules.kind == GroupRules::Kind::kStatic) return nullptr;
-  std::vector<int> hosts;
-  for (Rank rank = 0; rank < workers(); ++rank) hosts.push_back(setting_.host_of(rank));
-  return std::make_unique<GroupBook>(std::move(hosts),
+  return std::make_unique<GroupBook>(hosts_of(workers(), setting_.host_of),
                                      make_policy(setting_.rules, setting_.random.fork(epoch_)));
 }
 

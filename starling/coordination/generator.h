@@ -26,6 +26,7 @@ namespace starling::coordination {
 
 // Of a rank. Asked instead of copied: thousands of simulated workers would each have a list.
 using HostOf = std::function<int(Rank)>;
+std::vector<int> hosts_of(int workers, const HostOf& host_of);
 
 struct GroupTags {
   Tag to_generator = 0;

@@ -19,8 +19,7 @@ void StaticClient::add_schedule(const ScheduleChange& change) {
   for (Rank rank = 0; rank < workers(); ++rank) {
     if (std::find(change.lost.begin(), change.lost.end(), rank) == change.lost.end()) members.push_back(rank);
   }
-  std::vector<int> hosts;
-  for (Rank rank = 0; rank < workers(); ++rank) hosts.push_back(setting_.host_of(rank));
+  const std::vector<int> hosts = hosts_of(workers(), setting_.host_of);
   schedules_.push_back({change.from, StaticGroups(members, hosts, setting_.rules.size)});
 }
 

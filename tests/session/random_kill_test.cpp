@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "starling/session/forked_ranks.h"
@@ -19,30 +20,35 @@ using testing::JobSession;
 
 constexpr int kRanks = 4;
 
-// Trains, says when it has begun, and leaves its model on the board.
-void train(const Job& job, transport::Transport& net, Board& models, Board& begun) {
+// Trains, says how far it is, and leaves its model on the board.
+void train(const Job& job, transport::Transport& net, Board& models, Board& steps) {
   const auto rank = static_cast<std::size_t>(net.rank());
   JobSession own(job, net, job.setting());
   while (own.session.next()) {
-    begun.part(rank, 1)[0] = 1;
+    steps.part(rank, 1)[0] += 1;
     own.compute();
   }
   const std::span<const float> model = own.session.parameters();
   std::copy(model.begin(), model.end(), models.part(rank, model.size()).begin());
 }
 
-// False if the victim had ended before. The sleeps choose the time of the kill; nothing depends on them.
+// When all have begun and the victim has begun some step. False if it had ended before.
 bool kill_at_random(const std::string& strategy, const OptionTexts& options, Rank victim, Random& random) {
   sim::Simulation simulation = testing::simulation_of(strategy, options, kRanks);
-  simulation.steps = 2000;
+  constexpr int kSteps = 500;
+  simulation.steps = kSteps;
   const Job job(simulation);
-  Board models(kRanks * job.elements()), begun(kRanks);
-  ForkedRanks ranks(kRanks, [&](transport::Transport& net) { train(job, net, models, begun); });
-  const std::span<const float> flags = begun.part(0, kRanks);
-  while (std::count(flags.begin(), flags.end(), 1.0F) < kRanks) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  Board models(kRanks * job.elements()), steps(kRanks);
+  ForkedRanks ranks(kRanks, [&](transport::Transport& net) { train(job, net, models, steps); });
+  const auto when = static_cast<float>(random.between(1, kSteps * 3 / 4));
+  const auto begun = [&](std::size_t rank, float step) {
+    const volatile float& at = steps.part(rank, 1)[0];
+    return at >= step;
+  };
+  for (std::size_t rank = 0; rank < kRanks; ++rank) {
+    const float step = static_cast<Rank>(rank) == victim ? when : 1;
+    while (!begun(rank, step)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  std::this_thread::sleep_for(std::chrono::microseconds(random.between(0, 60'000)));
   ranks.kill(victim, SIGKILL);
   const std::vector<Outcome> outcomes = ranks.wait();
   const double before = simulation.workload->evaluate(job.initial_model()).loss;

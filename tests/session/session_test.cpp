@@ -83,7 +83,8 @@ TEST(Session, MoreWorkersComeCloseToTheSimulation) {
   expect_as_simulated("ripples", {{"groups", "static"}, {"group_size", "2"}}, 4, 1e-5F);
 }
 
-// What is not deterministic on real time still has to end, with all steps done and the loss down.
+// What is not deterministic on real time still has to end, with all steps done and the loss down: to half,
+// which is far above what the noise of the gradients leaves in a single worker's model.
 TEST(Session, AsynchronousOnesTrain) {
   for (const auto& [strategy, options] : {std::pair<std::string, OptionTexts>{"ps", {{"mode", "asp"}}},
                                           {"ps", {{"mode", "ssp"}, {"staleness", "2"}}},
@@ -103,7 +104,7 @@ TEST(Session, AsynchronousOnesTrain) {
     for (const Outcome& outcome : ranks.wait())
       EXPECT_TRUE(outcome.good()) << outcome.error << outcome.signal;
     const double before = simulation.workload->evaluate(job.initial_model()).loss;
-    EXPECT_LT(simulation.workload->evaluate(board.part(0, job.elements())).loss, before / 5);
+    EXPECT_LT(simulation.workload->evaluate(board.part(0, job.elements())).loss, before / 2);
   }
 }
 

@@ -54,10 +54,7 @@ std::unique_ptr<GroupBook> Generator::new_book() {
 
 GroupBook::Tally Generator::tally() const {
   GroupBook::Tally all = tally_;
-  if (!book_) return all;
-  all.requests += book_->tally().requests;
-  all.groups += book_->tally().groups;
-  all.members += book_->tally().members;
+  if (book_) all += book_->tally();
   return all;
 }
 
@@ -90,8 +87,8 @@ bool Generator::alone() const { return lost_workers() + 1 >= static_cast<std::ui
 void Generator::handle(Rank from, const GroupNote& note) {
   if (note.epoch != epoch_ || net_.lost(from)) return;
   if (note.verb == Verb::kState) return take_state(from, note);
-  if (asking_) return early_.emplace_back(from, note), void();
-  if (!book_) return;
+  if (asking_) early_.emplace_back(from, note);
+  if (asking_ || !book_) return;
   const Time now = net_.scheduler().now();
   if (note.verb == Verb::kAsk) carry(book_->ask(from, note, now), from);
   if (note.verb == Verb::kLeave) carry(book_->leave(from, note, now), from);

@@ -33,13 +33,17 @@ struct GroupTags {
   Tag to_worker = 0;
 };
 
+// The same for the generator and for those who get groups from it.
+struct GroupSetting {
+  GroupTags tags;
+  int workers = 1;  // ranks 0, 1, ...
+  HostOf host_of;
+  GroupRules rules = {};
+};
+
 class Generator {
  public:
-  struct Setting {
-    GroupTags tags;
-    int workers = 1;  // ranks 0, 1, ...
-    HostOf host_of;
-    GroupRules rules = {};
+  struct Setting : GroupSetting {
     Random random = Random(0);
     // A worker had to wait for its group because of another, since when. May be empty.
     std::function<void(Rank whom, Rank because, Time since)> held = {};

@@ -34,6 +34,13 @@ class GroupBook {
     std::uint64_t requests = 0;
     std::uint64_t groups = 0;
     std::uint64_t members = 0;  // of all these groups
+
+    Tally& operator+=(const Tally& other) {
+      requests += other.requests;
+      groups += other.groups;
+      members += other.members;
+      return *this;
+    }
   };
 
   // Everybody is there.

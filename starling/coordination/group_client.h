@@ -1,14 +1,16 @@
 // A worker's groups from the generator.
 #pragma once
 
+#include <utility>
+
 #include "starling/coordination/correspondent.h"
 
 namespace starling::coordination {
 
 class GroupClient final : public Correspondent {
  public:
-  GroupClient(transport::Transport& net, const GroupSetting& setting)
-      : Correspondent(net, setting), computing_(setting.computing) {}
+  GroupClient(transport::Transport& net, const GroupSetting& setting, std::function<Duration()> computing)
+      : Correspondent(net, setting), computing_(std::move(computing)) {}
 
   runtime::Task<std::optional<Meeting>> next() override;
   runtime::Task<std::optional<Meeting>> next_before_leaving() override;

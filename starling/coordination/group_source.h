@@ -49,14 +49,8 @@ class GroupSource {
   virtual Rank generator() const = 0;
 };
 
-struct GroupSetting {
-  GroupTags tags;
-  int workers = 1;  // ranks 0, 1, ...
-  HostOf host_of;
-  GroupRules rules;
-  std::function<Duration()> computing = {};  // how long the worker has computed so far
-};
-
-std::unique_ptr<GroupSource> make_group_source(transport::Transport& net, const GroupSetting& setting);
+// `computing` tells how long the worker has computed so far; it may be empty.
+std::unique_ptr<GroupSource> make_group_source(transport::Transport& net, const GroupSetting& setting,
+                                               std::function<Duration()> computing);
 
 }  // namespace starling::coordination

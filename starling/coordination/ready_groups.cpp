@@ -30,9 +30,12 @@ bool ReadyGroups::due(const Roll& roll, Time now) {
   if (waiting_.empty()) return false;
   const bool all_there = waiting_.size() >= std::min(rules_.size, roll.present.ranks().size());
   if (!all_there && now < closes_) return false;
-  const std::size_t workers = roll.present.ranks().size();
-  const bool long_enough = rounds_ * (rules_.size - 1) >= 2 * (workers - 1);
-  return !long_enough || !isolated();
+  return !long_enough(roll) || !isolated();
+}
+
+// So many groups could have joined everybody, twice.
+bool ReadyGroups::long_enough(const Roll& roll) const {
+  return rounds_ * (rules_.size - 1) >= 2 * (roll.present.ranks().size() - 1);
 }
 
 // Whether those who wait belong together already and there are others that more belong to.
@@ -45,9 +48,8 @@ bool ReadyGroups::isolated() {
 
 // Of more than k, who had to wait for another, the last to come is that other one.
 Group ReadyGroups::take_waiting() {
-  const std::size_t most = std::max(rules_.size, std::size_t{2});
-  if (waiting_.size() <= most) return std::exchange(waiting_, {});
-  const auto first = waiting_.begin(), behind = first + static_cast<std::ptrdiff_t>(most - 1);
+  if (waiting_.size() <= rules_.size) return std::exchange(waiting_, {});
+  const auto first = waiting_.begin(), behind = first + static_cast<std::ptrdiff_t>(rules_.size - 1);
   Group members(first, behind);
   members.push_back(waiting_.back());
   waiting_.pop_back();
@@ -70,8 +72,7 @@ void ReadyGroups::close(const Roll& roll, Decision& decision) {
 }
 
 void ReadyGroups::end_period_if_connected(const Roll& roll) {
-  const std::size_t workers = roll.present.ranks().size();
-  if (rounds_ * (rules_.size - 1) < 2 * (workers - 1) || size_.size() > 1) return;
+  if (!long_enough(roll) || size_.size() > 1) return;
   rounds_ = 0;
   parent_.clear();
   away_.clear();

@@ -23,7 +23,7 @@ namespace starling::coordination {
 class ReadyGroups final : public GroupPolicy {
  public:
   struct Rules {
-    std::size_t size = 3;
+    std::size_t size = 3;  // at least two
     Duration window{};
     bool weigh_staleness = false;  // weight 1 / (1 + how many requests behind the first of the group)
   };
@@ -43,6 +43,7 @@ class ReadyGroups final : public GroupPolicy {
   Rank largest_flock() const;
 
   bool due(const Roll& roll, Time now);
+  bool long_enough(const Roll& roll) const;
   Group take_waiting();
   void close(const Roll& roll, Decision& decision);
   void end_period_if_connected(const Roll& roll);

@@ -40,6 +40,11 @@ Stopwatch& Stopwatch::in_background_until(const std::optional<Time>& computed) {
   return in_background();
 }
 
+void note_hold(Member& self, Rank whom, Rank because, Time since) {
+  self.journal().add(
+      {.activity = Activity::kHold, .whom = whom, .because = because, .begin = since, .end = self.now()});
+}
+
 namespace {
 
 // A rank is in one group per tag, so a tag and a member of its group tell meetings apart.

@@ -49,6 +49,9 @@ class Stopwatch {
   const std::optional<Time>* computed_ = nullptr;
 };
 
+// A service, or whoever answers for a worker, kept `whom` waiting until now because of another.
+void note_hold(Member& self, Rank whom, Rank because, Time since);
+
 // A collective of the group, noted as a meeting.
 Task<> all_reduce(Member& self, collective::SharedGroup group, Data data, collective::Reduction how, Tag tag,
                   collective::Choice choice = {});

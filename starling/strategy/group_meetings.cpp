@@ -26,16 +26,9 @@ Task<> listen(std::shared_ptr<GroupSource> groups) { co_await groups->listen(); 
 Task<> generate(std::shared_ptr<Generator> generator) { co_await generator->run(); }
 
 Generator::Setting generator_setting(Worker& self, const coordination::GroupSetting& groups) {
-  Generator::Setting setting{
-      .tags = groups.tags, .workers = groups.workers, .host_of = groups.host_of, .rules = groups.rules};
+  Generator::Setting setting{groups};
   setting.random = self.random().fork(static_cast<std::uint64_t>(self.rank()));
-  setting.held = [&self](Rank whom, Rank because, Time since) {
-    self.journal().add({.activity = record::Activity::kHold,
-                        .whom = whom,
-                        .because = because,
-                        .begin = since,
-                        .end = self.now()});
-  };
+  setting.held = [&self](Rank whom, Rank because, Time since) { note_hold(self, whom, because, since); };
   setting.counted = [&self](const coordination::GroupBook::Tally& tally, std::uint64_t censuses) {
     self.journal().generated = {tally.requests, tally.groups, tally.members, censuses};
   };
@@ -48,10 +41,10 @@ std::shared_ptr<GroupSource> join_groups(Worker& self, const coordination::Group
   coordination::GroupSetting setting;
   setting.tags = {strategy::tag_of(Channel::kToGenerator), strategy::tag_of(Channel::kFromGenerator)};
   setting.rules = rules;
-  setting.computing = [&self] { return self.journal().computing; };
   setting.workers = self.workers();
   setting.host_of = [&self](Rank rank) { return self.host_of(rank); };
-  std::shared_ptr<GroupSource> groups = coordination::make_group_source(self.net(), setting);
+  std::shared_ptr<GroupSource> groups =
+      coordination::make_group_source(self.net(), setting, [&self] { return self.journal().computing; });
   self.keep("groups", bytes_of(groups->count()));
   self.beside(listen(groups), "groups");
   self.beside(generate(std::make_shared<Generator>(self.net(), generator_setting(self, setting))),

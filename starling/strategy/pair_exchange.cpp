@@ -43,13 +43,8 @@ Task<> PairExchange::hold(const Turn& turn) {
     const Rank because = turns_.front()->partner;
     const Time since = self_.now();
     co_await next_turn_;
-    note_hold(turn.partner, because, since);
+    note_hold(self_, turn.partner, because, since);
   }
-}
-
-void PairExchange::note_hold(Rank whom, Rank because, Time since) {
-  self_.journal().add(
-      {.activity = Activity::kHold, .whom = whom, .because = because, .begin = since, .end = self_.now()});
 }
 
 Task<bool> PairExchange::with(Rank partner) {
@@ -126,7 +121,7 @@ Task<> PairExchange::swap_as_second(Rank partner, std::uint64_t round) {
   copy(y_.data, own_.data);
   co_await average();
   co_await self_.net().send(partner, tag_of(Channel::kBack, round), own_.data.span());
-  note_hold(partner, partner, since);
+  note_hold(self_, partner, partner, since);
 }
 
 Task<> PairExchange::average() {

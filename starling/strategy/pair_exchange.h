@@ -74,7 +74,6 @@ class PairExchange {
   Task<> hold(const Turn& turn);
   Task<> swap_as_second(Rank partner, std::uint64_t round);
   Task<> average();
-  void note_hold(Rank whom, Rank because, Time since);
 
   Worker& self_;
   Buffer y_;

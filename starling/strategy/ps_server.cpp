@@ -150,11 +150,7 @@ Task<> PsServer::join_version(Client& client) {
   arrived_.push_back(&client);
   make_version_if_complete();
   while (client.progress.version == version_) co_await progress_;
-  self_.journal().add({.activity = record::Activity::kHold,
-                       .whom = client.rank,
-                       .because = last_arrived_,
-                       .begin = arrived,
-                       .end = self_.now()});
+  note_hold(self_, client.rank, last_arrived_, arrived);
 }
 
 // Weights of 1 change no bit. If nobody has samples, all gradients are 0, and so is their mean.
@@ -190,11 +186,7 @@ Task<> PsServer::wait_for_slowest(Client& client) {
     const Rank behind = slowest();
     const Time begin = self_.now();
     co_await progress_;
-    self_.journal().add({.activity = record::Activity::kHold,
-                         .whom = client.rank,
-                         .because = behind,
-                         .begin = begin,
-                         .end = self_.now()});
+    note_hold(self_, client.rank, behind, begin);
   }
 }
 

@@ -40,8 +40,9 @@ GroupRanks::GroupRanks(const Setting& setting)
 
 GroupRanks::Source GroupRanks::join(Rank rank, const Setting& setting) {
   const auto host_of = [hosts = setting.host_of](Rank of) { return hosts[static_cast<std::size_t>(of)]; };
-  coordination::Generator::Setting generator{
+  const coordination::GroupSetting groups{
       .tags = kTags, .workers = ranks_.size(), .host_of = host_of, .rules = setting.rules};
+  coordination::Generator::Setting generator{groups};
   generator.random = Random(setting.seed).fork(static_cast<std::uint64_t>(rank));
   generator.counted = [&served = served_[static_cast<std::size_t>(rank)]](
                           const coordination::GroupBook::Tally& tally, std::uint64_t censuses) {
@@ -50,8 +51,7 @@ GroupRanks::Source GroupRanks::join(Rank rank, const Setting& setting) {
   ranks_.start_beside(
       rank, generate(std::make_shared<coordination::Generator>(ranks_.at(rank), std::move(generator))),
       "generator");
-  return coordination::make_group_source(
-      ranks_.at(rank), {.tags = kTags, .workers = ranks_.size(), .host_of = host_of, .rules = setting.rules});
+  return coordination::make_group_source(ranks_.at(rank), groups, {});
 }
 
 void GroupRanks::check_order(Rank rank, const Meeting& meeting) {

@@ -11,7 +11,7 @@ struct BenchTrainText {
   std::string against = "ddp";
   std::string workers = "2";
   std::vector<std::string> slow;
-  std::string strategies = "allreduce,allreduce --bucket 25m,local-sgd,dpsgd,ps --mode asp";
+  std::string strategies = "allreduce,allreduce --schedule ddp,local-sgd,dpsgd,ps --mode asp";
   std::string steps = "60";
   std::string rounds = "3";
   std::string json;

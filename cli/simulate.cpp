@@ -33,6 +33,7 @@ double seconds_since(WallClock::time_point begin) {
 
 class Watcher final : public sim::Observer {
  public:
+  bool looks_at_models() const override { return false; }
   explicit Watcher(bool shown) : line_(shown) {}
   void evaluated(const record::LossPoint& point) override { loss_ = point.loss; }
   void step_begins(Rank, std::uint64_t step, Time now, Models) override {

@@ -1,9 +1,10 @@
 # The engine: everything under starling/ but data/ and torch/. Who uses it needs threads and nothing else: the libraries for
-# reading and writing files are headers only, and only sources include them.
+# files and for linear algebra are headers only, and only sources include them.
 
 find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
+find_package(Eigen3 REQUIRED NO_MODULE)
 
 file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/starling/*.cpp)
 list(FILTER engine_sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/starling/(data|torch)/")
@@ -15,7 +16,7 @@ target_compile_features(starling_engine PUBLIC cxx_std_20)
 target_include_directories(starling_engine PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(starling_engine PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:starling_options>
-  $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
+  $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> $<BUILD_INTERFACE:Eigen3::Eigen>)
 
 # Only the headers of toml++: Debian's target would have every user of the engine link its shared library.
 get_target_property(toml_headers tomlplusplus::tomlplusplus INTERFACE_INCLUDE_DIRECTORIES)
@@ -31,6 +32,12 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   list(FILTER avx2_sources INCLUDE REGEX "_avx2\\.cpp$")
   set_source_files_properties(${avx2_sources} PROPERTIES COMPILE_OPTIONS "-mavx2;-mf16c")
 endif()
+
+# Eigen without vector instructions adds in the same order on every processor. Its namespace gets a name of ours: a
+# program may have its own Eigen, compiled with other flags, and the linker would take one of two functions for both.
+file(GLOB tuning_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/starling/tuning/*.cpp)
+set_source_files_properties(${tuning_sources} PROPERTIES
+  COMPILE_DEFINITIONS "EIGEN_DONT_VECTORIZE;Eigen=starling_eigen")
 
 set_source_files_properties(${PROJECT_SOURCE_DIR}/starling/core/version.cpp PROPERTIES
   COMPILE_DEFINITIONS STARLING_VERSION="${PROJECT_VERSION}")

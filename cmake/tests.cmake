@@ -2,7 +2,6 @@
 
 include(GoogleTest)
 find_package(GTest REQUIRED)
-find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
@@ -71,13 +70,15 @@ endif()
 add_test(NAME lint.layers COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/check_layers)
 add_test(NAME lint.layers_checker COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/check_layers_test.py)
 add_test(NAME lint.labels_checker COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/check_labels_test.py)
+add_test(NAME lint.overlap_checker COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/check_overlap_test.py)
 add_test(NAME lint.replay_tables COMMAND Python3::Interpreter
   ${PROJECT_SOURCE_DIR}/tests/tools/make_replay_tables_test.py)
+add_test(NAME lint.timeline COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/timeline_test.py)
 add_test(NAME lint.sources_checker COMMAND ${CMAKE_COMMAND}
   -D MODULES=${PROJECT_SOURCE_DIR}/cmake -D WORK=${PROJECT_BINARY_DIR}/check_sources_test
   -P ${PROJECT_SOURCE_DIR}/tests/cmake/check_sources_test.cmake)
-set_tests_properties(lint.layers lint.layers_checker lint.labels_checker lint.replay_tables lint.sources_checker
-  PROPERTIES LABELS lint TIMEOUT 60)
+set_tests_properties(lint.layers lint.layers_checker lint.labels_checker lint.overlap_checker lint.replay_tables
+  lint.timeline lint.sources_checker PROPERTIES LABELS lint TIMEOUT 60)
 
 # A library with a sanitizer cannot be linked to a program without it.
 if(NOT STARLING_SANITIZE)

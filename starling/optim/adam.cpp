@@ -14,18 +14,20 @@ float lerp(float from, float to, float weight) {
 
 }  // namespace
 
-Adam::Adam(const OptimizerSpec& spec, std::size_t count) : spec_(spec), first_(count), second_(count) {
+Adam::Adam(const OptimizerSpec& spec, std::size_t count)
+    : Optimizer(spec.clip_norm), spec_(spec), first_(count), second_(count) {
   check(spec);
 }
 
 void Adam::advance() {
   ++steps_;
+  scale_ = 1;
   beta1_power_ *= spec_.beta1;
   beta2_power_ *= spec_.beta2;
 }
 
 void Adam::apply(Slice part, std::span<float> x, std::span<const float> gradient) {
-  check_apply(part, first_.size(), x, gradient, steps_);
+  check_apply(part, first_.span().size(), x, gradient, steps_);
   const bool decoupled = spec_.kind == OptimizerSpec::Kind::kAdamW;
   const auto decay = static_cast<float>(spec_.weight_decay);
   const auto shrink = static_cast<float>(1 - spec_.learning_rate * spec_.weight_decay);
@@ -35,14 +37,16 @@ void Adam::apply(Slice part, std::span<float> x, std::span<const float> gradient
   const auto correction2 = static_cast<float>(std::sqrt(1 - beta2_power_));
   const auto epsilon = static_cast<float>(spec_.epsilon);
   const auto rate = static_cast<float>(spec_.learning_rate / (1 - beta1_power_));
+  float* const first = first_.span().data();
+  float* const second = second_.span().data();
   for (std::size_t i = part.begin; i < part.end; ++i) {
-    float g = gradient[i];
+    float g = scale_ * gradient[i];
     if (decay != 0 && decoupled) x[i] *= shrink;
     if (decay != 0 && !decoupled) g += decay * x[i];
-    first_[i] = lerp(first_[i], g, fresh1);
-    second_[i] = second_[i] * beta2 + fresh2 * g * g;
-    const float scale = std::sqrt(second_[i]) / correction2 + epsilon;
-    x[i] -= rate * first_[i] / scale;
+    first[i] = lerp(first[i], g, fresh1);
+    second[i] = second[i] * beta2 + fresh2 * g * g;
+    const float scale = std::sqrt(second[i]) / correction2 + epsilon;
+    x[i] -= rate * first[i] / scale;
   }
 }
 

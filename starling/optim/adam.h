@@ -8,6 +8,7 @@
 #pragma once
 
 #include "starling/optim/optimizer.h"
+#include "starling/optim/state_vector.h"
 
 namespace starling::optim {
 
@@ -22,15 +23,15 @@ class Adam : public Optimizer {
   double learning_rate() const override { return spec_.learning_rate; }
 
   // m, v.
-  std::vector<std::span<float>> state() override { return {first_, second_}; }
+  std::vector<std::span<float>> state() override { return {first_.span(), second_.span()}; }
 
   std::uint64_t steps() const override { return steps_; }
   void set_steps(std::uint64_t steps) override;
 
  private:
   OptimizerSpec spec_;
-  std::vector<float> first_;
-  std::vector<float> second_;
+  StateVector first_;
+  StateVector second_;
   std::uint64_t steps_ = 0;
   // beta^t by multiplication: libm's pow may differ between machines.
   double beta1_power_ = 1;

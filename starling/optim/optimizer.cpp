@@ -1,5 +1,6 @@
 #include "starling/optim/optimizer.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -79,11 +80,23 @@ void check_apply(Slice part, std::size_t count, std::span<const float> x, std::s
 void check(const OptimizerSpec& spec) {
   check_not_negative("learning rate", spec.learning_rate);
   check_not_negative("weight decay", spec.weight_decay);
+  check_not_negative("clip norm", spec.clip_norm);
   if (spec.kind == Kind::kSgd) {
     check_sgd(spec);
   } else {
     check_adam(spec);
   }
+}
+
+double norm_of(std::span<const float> gradient) {
+  double sum = 0;
+  for (const float element : gradient) sum += static_cast<double>(element) * element;
+  return std::sqrt(sum);
+}
+
+double clip_scale(double clip_norm, double norm) {
+  constexpr double kTiny = 1e-6;  // a gradient of 0 stays one
+  return std::min(1.0, clip_norm / (norm + kTiny));
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::size_t count) {

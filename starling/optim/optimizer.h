@@ -28,6 +28,7 @@ struct OptimizerSpec {
   double beta1 = 0.9;       // Adam, AdamW
   double beta2 = 0.999;     // Adam, AdamW
   double epsilon = 1e-8;    // Adam, AdamW
+  double clip_norm = 0;     // a gradient whose 2-norm is larger is scaled down to it; 0: never
 
   bool operator==(const OptimizerSpec&) const = default;
 };
@@ -41,19 +42,31 @@ OptimizerSpec::Kind parse_optimizer(std::string_view text, std::string_view what
 // for those that are not finite. What the kind does not use is not looked at.
 void check(const OptimizerSpec& spec);
 
+// The 2-norm, summed up in the order of the elements.
+double norm_of(std::span<const float> gradient);
+// What a gradient of this norm is multiplied with, as torch.nn.utils.clip_grad_norm_ does.
+double clip_scale(double clip_norm, double norm);
+
 class Optimizer {
  public:
+  explicit Optimizer(double clip_norm) : clip_norm_(clip_norm) {}
   virtual ~Optimizer() = default;
 
   // One step of the whole vector.
   void step(std::span<float> x, std::span<const float> gradient) {
     advance();
+    clip(gradient);
     apply({0, x.size()}, x, gradient);
   }
 
-  // The same in parts, which may come in any order: advance() once, then apply() to disjoint parts. `x` and
-  // `gradient` are the whole vectors.
+  // The same in parts, which may come in any order: advance() once, then, if gradients are clipped, clip() or
+  // scale_gradients(), then apply() to disjoint parts. `x` and `gradient` are the whole vectors.
   virtual void advance() = 0;
+  void clip(std::span<const float> gradient) {
+    if (clip_norm_ > 0) scale_gradients(clip_scale(clip_norm_, norm_of(gradient)));
+  }
+  // Until the next advance().
+  void scale_gradients(double scale) { scale_ = static_cast<float>(scale); }
   virtual void apply(Slice part, std::span<float> x, std::span<const float> gradient) = 0;
 
   virtual void set_learning_rate(double rate) = 0;
@@ -66,6 +79,12 @@ class Optimizer {
   // another optimiser sets this too.
   virtual std::uint64_t steps() const = 0;
   virtual void set_steps(std::uint64_t steps) = 0;
+
+ protected:
+  float scale_ = 1;  // of this step's gradients
+
+ private:
+  double clip_norm_;
 };
 
 // For vectors of `count` elements. Checks the spec.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "starling/optim/optimizer.h"
+#include "starling/optim/state_vector.h"
 
 namespace starling::optim {
 
@@ -12,7 +13,10 @@ class Sgd : public Optimizer {
  public:
   Sgd(const OptimizerSpec& spec, std::size_t count);
 
-  void advance() override { ++steps_; }
+  void advance() override {
+    ++steps_;
+    scale_ = 1;
+  }
   void apply(Slice part, std::span<float> x, std::span<const float> gradient) override;
 
   void set_learning_rate(double rate) override;
@@ -27,7 +31,7 @@ class Sgd : public Optimizer {
  private:
   OptimizerSpec spec_;
   std::size_t count_;
-  std::vector<float> momentum_;
+  StateVector momentum_;
   std::uint64_t steps_ = 0;
 };
 

@@ -15,6 +15,7 @@ struct Piece {
   Rank whom = kNobody;  // kWait: who is to blame, kServe: for whom
   Time begin{};
   Time end{};
+  Detail detail{};  // of the span that it is a piece of
 };
 
 }  // namespace starling::record

@@ -15,6 +15,7 @@ constexpr std::size_t kMostBlocks = 32;
 
 void Resolver::resolve(Rank rank, const Span& span) {
   background_ = span.background;
+  detail_ = span.detail;
   first_ = pieces_.size();
   chain_.assign(1, rank);
   follow(span.whom, span.begin, span.end);
@@ -29,6 +30,7 @@ void Resolver::resolve_meeting(Rank rank, const Span& span) {
   }
 }
 
+// Merges what is alike. That is never of two spans, so their details cannot differ.
 void Resolver::add(Doing doing, Rank whom, Time begin, Time end) {
   if (end <= begin) return;
   if (pieces_.size() > first_) {
@@ -38,7 +40,7 @@ void Resolver::add(Doing doing, Rank whom, Time begin, Time end) {
       return;
     }
   }
-  pieces_.push_back({doing, background_, whom, begin, end});
+  pieces_.push_back({doing, background_, whom, begin, end, detail_});
 }
 
 // The last of the chain waits for `whom`.

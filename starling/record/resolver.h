@@ -35,7 +35,9 @@ class Resolver {
   std::vector<Piece>& pieces_;
   std::vector<Rank> chain_;  // who waits, for whom it waits, for whom that one waits, ...
   std::size_t first_ = 0;    // of the pieces of this wait
+  // Of the span whose wait it is.
   bool background_ = false;
+  Detail detail_;
 };
 
 }  // namespace starling::record

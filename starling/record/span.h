@@ -18,6 +18,17 @@ enum class Activity : std::uint8_t {
   kHold,     // a service kept `whom` waiting because of `because`; may overlap anything
 };
 
+// What a span of computing or meeting was about, where that is told.
+struct Detail {
+  enum class Kind : std::uint8_t { kNone, kForward, kBackward, kAllReduce, kReduceScatter, kAllGather };
+  Kind kind = Kind::kNone;
+  std::uint32_t step = 0;   // that it belongs to, counted from 1: an all-gather of step 3 may go on in step 4
+  std::uint32_t first = 0;  // sections [first, last) of the model
+  std::uint32_t last = 0;
+
+  bool operator==(const Detail&) const = default;
+};
+
 struct Span {
   Activity activity = Activity::kCompute;
   bool background = false;  // went on beside the worker's own doing, as an exchange during compute does
@@ -26,6 +37,7 @@ struct Span {
   std::uint64_t meeting = 0;  // kMeet only: the same number for all who meet, no other meeting has it
   Time begin{};
   Time end{};
+  Detail detail{};
 };
 
 }  // namespace starling::record

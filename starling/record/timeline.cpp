@@ -91,6 +91,28 @@ std::vector<Span> own_spans(const Journal& journal) {
   return lay_over(work, waiting);
 }
 
+std::vector<Span> covered_spans(const Journal& journal, const std::vector<Span>& own) {
+  std::vector<Span> covered;
+  for (const Span& span : journal.spans) {
+    if (span.background || span.activity == Activity::kHold || span.detail.kind == Detail::Kind::kNone)
+      continue;
+    Span rest = span;
+    rest.background = true;
+    auto kept = std::partition_point(own.begin(), own.end(),
+                                     [&](const Span& piece) { return piece.end <= span.begin; });
+    for (; kept != own.end() && kept->begin < span.end; ++kept) {
+      if (kept->activity != span.activity || kept->meeting != span.meeting || kept->detail != span.detail)
+        continue;
+      Span before = rest;
+      before.end = kept->begin;
+      if (before.end > before.begin) covered.push_back(before);
+      rest.begin = kept->end;
+    }
+    if (rest.end > rest.begin) covered.push_back(rest);
+  }
+  return covered;
+}
+
 Timeline::Timeline(const RankRecord& record, const Meetings& meetings) {
   for (const Span& span : own_spans(record.journal)) {
     if (is_work(span)) {

@@ -34,6 +34,10 @@ class Meetings {
 // the one that began earlier.
 std::vector<Span> own_spans(const Journal& journal);
 
+// What these leave out of spans with a detail, as background: two collectives may end beside each other, and
+// the whole of both is to be seen.
+std::vector<Span> covered_spans(const Journal& journal, const std::vector<Span>& own);
+
 // A time in which the rank worked, or waited for somebody. Between blocks it did nothing that is known, or
 // exchanged bytes.
 struct Block {

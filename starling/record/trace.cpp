@@ -14,6 +14,9 @@ namespace {
 constexpr std::size_t kBufferBytes = 1 << 16;
 constexpr int kKinds = 5;
 constexpr std::array<std::string_view, kKinds> kNames = {"compute", "update", "wait", "transfer", "serve"};
+// By Detail::Kind.
+constexpr std::array<std::string_view, 6> kSubjects = {"",           "forward",        "backward",
+                                                       "all-reduce", "reduce-scatter", "all-gather"};
 
 class Writer {
  public:
@@ -71,6 +74,40 @@ void write_process(Writer& writer, int process, const std::string& name, int pla
   write_metadata(writer, process, 0, "process_sort_index", "sort_index", place);
 }
 
+bool has_detail(const Piece& piece) { return piece.detail.kind != Detail::Kind::kNone; }
+std::string_view subject_of(const Piece& piece) {
+  return kSubjects[static_cast<std::size_t>(piece.detail.kind)];
+}
+
+void append_name(std::string& text, const Piece& piece) {
+  if (has_detail(piece) && (piece.doing == Doing::kCompute || piece.doing == Doing::kTransfer)) {
+    text += subject_of(piece);
+    return;
+  }
+  text += kNames[static_cast<std::size_t>(piece.doing)];
+  if (piece.whom != kNobody) {
+    text += piece.doing == Doing::kWait ? " for " : " ";
+    append(text, piece.whom);
+  }
+}
+
+// A wait is named after the one to blame, so that what it was part of has to be told here.
+void append_detail(std::string& text, const Piece& piece) {
+  text += ",\"args\":{";
+  if (piece.doing == Doing::kWait) {
+    text += "\"of\":";
+    append_quoted(text, subject_of(piece));
+    text += ',';
+  }
+  text += "\"step\":";
+  append(text, std::uint64_t{piece.detail.step});
+  text += ",\"first\":";
+  append(text, std::uint64_t{piece.detail.first});
+  text += ",\"last\":";
+  append(text, std::uint64_t{piece.detail.last});
+  text += '}';
+}
+
 void write_piece(Writer& writer, int process, int track, const Piece& piece) {
   writer.begin("X", process);
   std::string& text = writer.text();
@@ -81,12 +118,9 @@ void write_piece(Writer& writer, int process, int track, const Piece& piece) {
   text += ",\"dur\":";
   append_microseconds(text, piece.end - piece.begin);
   text += ",\"name\":\"";
-  text += kNames[static_cast<std::size_t>(piece.doing)];
-  if (piece.whom != kNobody) {
-    text += piece.doing == Doing::kWait ? " for " : " ";
-    append(text, piece.whom);
-  }
+  append_name(text, piece);
   text += '"';
+  if (has_detail(piece)) append_detail(text, piece);
   writer.end();
 }
 

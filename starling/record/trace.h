@@ -12,8 +12,9 @@
 namespace starling::record {
 
 // A process per rank, in it a track per kind of doing. Events of one track do not overlap: those of the
-// background have tracks of their own, as many as it takes ("transfer 2", "transfer 3"). The loss is a
-// counter beside the ranks. Whether all could be written is the stream's to tell.
+// background have tracks of their own, as many as it takes ("transfer 2", "transfer 3"). What
+// has a detail is named after it. The loss is a counter beside the ranks. Whether all could be written is the
+// stream's to tell.
 void write_trace(std::ostream& out, const Run& run, const Waits& waits);
 
 }  // namespace starling::record

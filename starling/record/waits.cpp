@@ -29,15 +29,17 @@ void add_pieces(Rank rank, const Span& span, const Meetings& meetings, Resolver&
     before.whom = meetings.last(span);
     before.end = met;
     if (met > span.begin) resolver.resolve_meeting(rank, before);
-    if (span.end > met) pieces.push_back({Doing::kTransfer, span.background, kNobody, met, span.end});
+    if (span.end > met) {
+      pieces.push_back({Doing::kTransfer, span.background, kNobody, met, span.end, span.detail});
+    }
   } else {
     const Rank whom = span.activity == Activity::kServe ? span.whom : kNobody;
-    pieces.push_back({doing_of(span.activity), span.background, whom, span.begin, span.end});
+    pieces.push_back({doing_of(span.activity), span.background, whom, span.begin, span.end, span.detail});
   }
 }
 
-std::vector<Span> background_spans(const Journal& journal) {
-  std::vector<Span> spans;
+std::vector<Span> background_spans(const Journal& journal, const std::vector<Span>& own) {
+  std::vector<Span> spans = covered_spans(journal, own);
   for (const Span& span : journal.spans) {
     if (span.background && span.activity != Activity::kHold && span.end > span.begin) spans.push_back(span);
   }
@@ -51,10 +53,11 @@ std::vector<Piece> pieces_of(const RankRecord& record, const Meetings& meetings,
   std::vector<Piece> pieces;
   pieces.reserve(record.journal.spans.size());
   Resolver resolver(timelines, pieces);
-  for (const Span& span : own_spans(record.journal)) {
+  const std::vector<Span> own = own_spans(record.journal);
+  for (const Span& span : own) {
     add_pieces(record.rank, span, meetings, resolver, pieces);
   }
-  for (const Span& span : background_spans(record.journal)) {
+  for (const Span& span : background_spans(record.journal, own)) {
     add_pieces(record.rank, span, meetings, resolver, pieces);
   }
   return pieces;

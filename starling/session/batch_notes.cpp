@@ -26,6 +26,11 @@ void BatchNotes::check(const Batch& batch, bool equal_batches) const {
   if (batch.samples == 0 && equal_batches) {
     throw InvalidArgument("a batch of 0 samples; allowed: 1 or more, since all batches are equal");
   }
+  if (rate_ && *rate_ != batch.learning_rate) {
+    throw Error(concat("the learning rate became ", batch.learning_rate,
+                       " during the backward pass, whose first gradients the strategy has used with ", *rate_,
+                       "; set it before"));
+  }
 }
 
 }  // namespace starling::session

@@ -99,6 +99,7 @@ Task<std::optional<Checkpoint::Message>> Checkpoint::next_from(Rank rank, Word w
 Task<bool> Checkpoint::write(std::uint64_t steps) {
   const auto save = std::make_shared<Save>();  // shared with the user's thread
   save->step = steps;
+  co_await worker_.settle();
   save->kept = kept_.pack();
   const bool complete = co_await fetch_from_server(*save);
   if (!complete) co_return false;

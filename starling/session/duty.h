@@ -11,7 +11,8 @@ namespace starling::session {
 class Duty {
  public:
   virtual ~Duty() = default;
-  // Before the step of this number begins, counted from 1. False: it will not begin, the run is over.
+  // Before the step of this number begins, counted from 1. False: it will not begin, the run is over. Whoever
+  // looks at the model calls RealWorker::settle() first.
   virtual runtime::Task<bool> before_step(std::uint64_t step) = 0;
   // Whether it will wait for the other workers to come as far.
   virtual bool rests_before(std::uint64_t /*step*/) const { return false; }

@@ -1,5 +1,6 @@
-// What the engine's thread wants of the user's thread: gradients, updates, calls, and to be told that it is
-// over. The user's thread looks here between two batches.
+// What the engine's thread wants of the user's thread: gradients, updates, calls, to be told that a section
+// may be used, and that it is over. The user's thread looks here between two batches and while it waits for a
+// section.
 #pragma once
 
 #include <condition_variable>
@@ -14,10 +15,11 @@
 namespace starling::session {
 
 struct Errand {
-  enum class Kind { kBatch, kUpdate, kCall, kEnd };
+  enum class Kind { kBatch, kUpdate, kCall, kThrough, kEnd };
   Kind kind = Kind::kBatch;
   Slice part = {};                  // kUpdate: of the model
   std::uint64_t step = 0;           // kUpdate: the parts of one step have the same number
+  double learning_rate = 0;         // kUpdate: of that step
   std::function<void()> call = {};  // kCall
 };
 

@@ -76,6 +76,7 @@ Task<> Gallery::finished() {
 }
 
 Task<> Gallery::take(bool final) {
+  co_await worker_.settle();
   Exhibit exhibit;
   exhibit.first = next_;
   exhibit.time = worker_.now() - origin_;

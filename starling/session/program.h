@@ -50,8 +50,10 @@ struct Resume {
 
 // All of it is optional. Called on the user's thread, inside Session::next(), unless it says otherwise.
 struct Program {
-  // Applies the gradients to a part of the model. Without it the flat optimiser of the setting does.
-  std::function<void(Slice part)> update = {};
+  // Applies the gradients of a step to a part of the model: the whole, or whole sections, where a strategy
+  // updates section by section; then also inside Session::use(). Without it the flat optimiser of the setting
+  // does.
+  std::function<void(Slice part, std::uint64_t step)> update = {};
   // That `update` uses now. Without it that of the flat optimiser.
   std::function<double()> learning_rate = {};
   // Numbers beside the parameters that belong to the model and that computing a gradient changes, such as the

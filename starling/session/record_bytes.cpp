@@ -3,20 +3,40 @@
 namespace starling::session {
 
 using record::Activity;
+using record::Detail;
 using record::Journal;
 using record::RankRecord;
 using record::Span;
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x3130'4345'5254'5331;  // "1STREC01": changes with the layout
+constexpr std::uint64_t kMagic = 0x3230'4345'5254'5331;  // "1STREC02": changes with the layout
 
 // Without the holes that the struct has in memory.
-constexpr std::size_t kSpanBytes = 2 + 2 * sizeof(Rank) + sizeof(std::uint64_t) + 2 * sizeof(Time);
+constexpr std::size_t kDetailBytes = 1 + 3 * sizeof(std::uint32_t);
+constexpr std::size_t kSpanBytes =
+    2 + 2 * sizeof(Rank) + sizeof(std::uint64_t) + 2 * sizeof(Time) + kDetailBytes;
 
 void put(ByteWriter& out, const Span& span) {
   out.put(span.activity).put(span.background).put(span.whom).put(span.because);
   out.put(span.meeting).put(span.begin).put(span.end);
+  out.put(span.detail.kind).put(span.detail.step).put(span.detail.first).put(span.detail.last);
+}
+
+Detail get_detail(ByteReader& in) {
+  Detail detail;
+  const auto kind = in.get<std::uint8_t>();
+  if (kind > static_cast<std::uint8_t>(Detail::Kind::kAllGather)) {
+    in.refuse(concat("no kind of detail has number ", static_cast<int>(kind)));
+  }
+  detail.kind = static_cast<Detail::Kind>(kind);
+  detail.step = in.get<std::uint32_t>();
+  detail.first = in.get<std::uint32_t>();
+  detail.last = in.get<std::uint32_t>();
+  if (detail.first > detail.last) {
+    in.refuse(concat("sections from ", detail.first, " to ", detail.last));
+  }
+  return detail;
 }
 
 Span get_span(ByteReader& in) {
@@ -32,6 +52,7 @@ Span get_span(ByteReader& in) {
   span.meeting = in.get<std::uint64_t>();
   span.begin = in.get<Time>();
   span.end = in.get<Time>();
+  span.detail = get_detail(in);
   return span;
 }
 

@@ -96,6 +96,10 @@ Session::Session(runtime::LoopScheduler& loop, transport::Transport& net, const 
         concat("the sections have ", place_.elements, " elements, the model has ", initial_model.size()));
   }
   check(shares_.rules(), setting_.worker.equal_batches);
+  learning_rate_ = setting_.optimizer.learning_rate;
+  setting_.worker.own_optimizer = program_.update != nullptr;
+  setting_.worker.has_flat_optimizer = setting_.no_flat_optimizer.empty();
+  setting_.worker.clip_norm = setting_.optimizer.clip_norm;
   std::copy(initial_model.begin(), initial_model.end(), place_.initial_model.begin());
   worker_ = std::make_unique<RealWorker>(place_, net, stream_of(setting_.seed, net.rank()), setting_.worker,
                                          errands_);
@@ -112,7 +116,7 @@ Session::Session(runtime::LoopScheduler& loop, transport::Transport& net, const 
   if (setting_.check_sync > 0) duties.push_back(&sync_check_.emplace(*worker_, setting_.check_sync));
   worker_->set_duties(std::move(duties));
   if (strategy_.service() != Placement::kNone && net_.rank() == place_.server) make_service();
-  if (!program_.update) make_optimizer();
+  if (!program_.update) worker_->make_own_optimizer();
   engine_ = std::thread([this] { run_engine(); });
 }
 
@@ -124,18 +128,6 @@ Session::Session(Membership& membership, Setting setting, std::span<const float>
 void Session::make_service() {
   service_ = std::make_unique<ServiceMember>(place_, net_, stream_of(setting_.seed, setting_.workers), kept_);
   attendants_->include(*service_);
-}
-
-// Its state is kept for checkpoints; one that the program brings is the program's to save.
-void Session::make_optimizer() {
-  optimizer_ = optim::make_optimizer(setting_.optimizer, place_.elements);
-  const std::vector<std::span<float>> state = optimizer_->state();
-  for (std::size_t i = 0; i < state.size(); ++i) {
-    kept_.keep(concat("optimizer/", i), std::as_writable_bytes(state[i]));
-  }
-  kept_.keep("optimizer/steps", std::as_writable_bytes(std::span(&optimizer_steps_, 1)));
-  optimizer_->set_steps(optimizer_steps_);
-  worker_->set_optimizer(*optimizer_);
 }
 
 Session::~Session() {
@@ -153,20 +145,47 @@ bool Session::next() {
       notes_.begin();
       return true;
     }
-    if (errand.kind == Errand::Kind::kCall) {
-      errand.call();
-      loop_.post([this] { worker_->called(); });
-      continue;
-    }
-    if (errand.kind == Errand::Kind::kUpdate) {
-      apply(errand);
-      loop_.post([this] { worker_->updated(); });
-    } else {
-      over_ = true;
-    }
+    serve(errand);
   }
   if (error_) std::rethrow_exception(error_);
   return false;
+}
+
+void Session::serve(const Errand& errand) {
+  if (errand.kind == Errand::Kind::kCall) {
+    errand.call();
+    loop_.post([this] { worker_->called(); });
+  } else if (errand.kind == Errand::Kind::kUpdate) {
+    apply(errand);
+    loop_.post([this] { worker_->updated(); });
+  } else {
+    over_ = true;
+  }
+}
+
+void Session::use(Slice sections) {
+  const std::size_t all = setting_.worker.sections.size();
+  if (sections.begin > sections.end || sections.end > all) {
+    throw InvalidArgument(
+        concat("sections [", sections.begin, ", ", sections.end, ") of a model that has ", all));
+  }
+  notes_.use(sections, all);
+  wait_for(sections);
+}
+
+void Session::flush() { wait_for({0, setting_.worker.sections.size()}); }
+
+void Session::wait_for(Slice sections) {
+  if (over_) return;
+  while (sections.begin < sections.end && worker_->through(sections.begin)) ++sections.begin;
+  if (sections.empty()) return;
+  loop_.post([this, sections] { worker_->want(sections); });
+  for (Errand errand = errands_.take(); errand.kind != Errand::Kind::kThrough; errand = errands_.take()) {
+    serve(errand);
+    if (!over_) continue;
+    if (error_) std::rethrow_exception(error_);
+    return;
+  }
 }
 
 Share Session::next_share(std::uint64_t epoch, std::uint64_t batches) {
@@ -175,22 +194,38 @@ Share Session::next_share(std::uint64_t epoch, std::uint64_t batches) {
 
 void Session::expect(std::size_t samples) {
   notes_.expect(samples);
-  if (samples == 0) std::fill(gradients().begin(), gradients().end(), 0.0F);
+  if (samples == 0) clear_gradients();
   loop_.post([this, samples] { worker_->expect(samples); });
+}
+
+// Those that are the user's: the others are cleared when they are let through without being used.
+void Session::clear_gradients() {
+  for (std::size_t i = 0; i < setting_.worker.sections.size(); ++i) {
+    const strategy::Section& section = setting_.worker.sections[i];
+    const std::span<float> gradient = gradients().subspan(section.offset, section.count);
+    if (worker_->through(i)) std::fill(gradient.begin(), gradient.end(), 0.0F);
+  }
 }
 
 void Session::section_ready(std::size_t section) {
   if (!worker_->wants_sections()) return;
   notes_.ready(section, setting_.worker.sections);
+  if (!worker_->through(section)) {
+    throw Error(concat("section ", section, " (", setting_.worker.sections[section].name,
+                       ") was asked for before it was used in the last step, and in this one not"));
+  }
+  if (!notes_.rate()) {
+    notes_.tell_rate(learning_rate());
+    loop_.post([this, rate = *notes_.rate()] { worker_->expect_rate(rate); });
+  }
   loop_.post([this, section] { worker_->section_ready(section); });
 }
 
 void Session::computed(Batch batch) {
+  batch.learning_rate = learning_rate();
   notes_.check(batch, setting_.worker.equal_batches);
-  if (batch.samples == 0 && !notes_.expected()) std::fill(gradients().begin(), gradients().end(), 0.0F);
-  batch.learning_rate = program_.update ? setting_.optimizer.learning_rate : optimizer_->learning_rate();
-  if (program_.learning_rate) batch.learning_rate = program_.learning_rate();
-  loop_.post([this, batch] { worker_->batch_computed(batch); });
+  if (batch.samples == 0 && !notes_.expected()) clear_gradients();
+  loop_.post([this, batch, used = notes_.used()] { worker_->batch_computed(batch, used); });
 }
 
 void Session::finish() {
@@ -213,11 +248,15 @@ std::vector<record::RankRecord> Session::collect() {
 Duration Session::elapsed() const { return std::max(Duration(0), loop_.now() - origin_.load()); }
 
 void Session::apply(const Errand& errand) {
-  if (program_.update) return program_.update(errand.part);
-  if (errand.step != updated_step_) optimizer_->advance();
-  optimizer_steps_ = optimizer_->steps();
+  if (program_.update) return program_.update(errand.part, errand.step);
+  optim::Optimizer& optimizer = worker_->flat_optimizer();
+  if (errand.step != updated_step_) {
+    optimizer.set_learning_rate(errand.learning_rate);
+    optimizer.advance();
+    optimizer.clip(gradients());
+  }
   updated_step_ = errand.step;
-  optimizer_->apply(errand.part, parameters(), gradients());
+  optimizer.apply(errand.part, parameters(), gradients());
 }
 
 void Session::run_engine() {

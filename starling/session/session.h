@@ -8,9 +8,10 @@
 //   }
 //
 // Threading rule: parameters and gradients are the user's between next() and computed(), and the engine's
-// otherwise; a section's gradient is the engine's from section_ready() on. Updates run on the user's thread,
-// inside next(). A strategy that exchanges while the user computes reads the parameters and writes only
-// buffers of its own.
+// otherwise; those of a section that was asked for in the step before are the user's from use() on, and all
+// are the engine's again from section_ready() on. Updates run on the user's thread, inside next() and use(),
+// or on the engine's, as the strategy wants. A strategy that exchanges while the user computes reads the
+// parameters and writes only buffers of its own.
 #pragma once
 
 #include <atomic>
@@ -68,10 +69,15 @@ class Session {
   // Each call takes a share. May wait for rank 0; throws PeerLost if that is lost, and what the engine threw.
   Share next_share(std::uint64_t epoch, std::uint64_t batches);
 
-  // Between next() and computed(), both optional: before the backward pass, how many samples the batch has,
-  // and during it, that a section's gradient is complete and will not be touched any more. Strategies that
-  // send gradients during the backward pass then do; with unequal batches they need both. Sections that were
-  // not told of count as complete with computed().
+  // Between next() and computed(), all optional. In the forward pass: it is about to use the parameters of
+  // these sections. Waits until they are those of this step; a strategy that updates a model while the next
+  // forward pass goes on completes before next() returns what was not asked for in the step before. Error
+  // from section_ready() if a section was asked for in one step, and in the next used without.
+  void use(Slice sections);
+  // Before the backward pass, how many samples the batch has, and during it, that a section's gradient is
+  // complete and will not be touched any more. Strategies that send gradients during the backward pass then
+  // do; with unequal batches they need both. Sections that were not told of count as complete with
+  // computed().
   void expect(std::size_t samples);
   void section_ready(std::size_t section);
   // The gradient of the batch is there.
@@ -79,15 +85,21 @@ class Session {
   // There are no more data: the strategy ends after what it has. Throws what it threw.
   void finish();
 
+  // Between next() and computed(): waits until the whole model is that of this step, as it must be to
+  // evaluate or save it.
+  void flush();
+  // Between next() and computed(): whether the parameters of the section are those of this step, and its
+  // gradient may be written.
+  bool usable(std::size_t section) const { return worker_->through(section); }
+
   // Asks for the end of the run: nobody begins a further step, except those who are behind where workers make
   // equally many. From any thread.
   void stop();
   // Since the common origin: the instant at which all ranks had agreed and began. 0 before. From any thread.
   Duration elapsed() const;
 
-  // The flat optimiser, on the user's thread; only where the program brings no update of its own. A change of
-  // its learning rate counts from the next computed() on.
-  optim::Optimizer& optimizer() { return *optimizer_; }
+  // Of the steps from here on; only where the program brings no update of its own. Before the backward pass.
+  void set_learning_rate(double rate) { learning_rate_ = rate; }
 
   // When the run is over.
   record::Journal& journal() { return worker_->journal(); }
@@ -103,8 +115,11 @@ class Session {
   void end(std::exception_ptr error);
   void hand_over_records();
   void make_service();
-  void make_optimizer();
+  void serve(const Errand& errand);
   void apply(const Errand& errand);
+  void clear_gradients();
+  void wait_for(Slice sections);
+  double learning_rate() const { return program_.learning_rate ? program_.learning_rate() : learning_rate_; }
 
   runtime::LoopScheduler& loop_;
   transport::Transport& net_;
@@ -125,9 +140,8 @@ class Session {
   std::future<std::vector<record::RankRecord>> collected_ = records_.get_future();
   bool records_given_ = false;  // the engine's thread
   std::optional<SyncCheck> sync_check_;
-  std::unique_ptr<optim::Optimizer> optimizer_;  // none if the user updates
   std::uint64_t updated_step_ = 0;
-  std::uint64_t optimizer_steps_ = 0;  // for checkpoints
+  double learning_rate_ = 0;
   bool over_ = false;
   bool told_ = false;  // the engine's thread: that it is over
   runtime::Event abandoned_{"the training program to go", runtime::Event::Kind::kRare};

@@ -54,6 +54,7 @@ Task<bool> SyncCheck::before_step(std::uint64_t step) {
   const std::uint64_t done = step - 1;
   const std::size_t sections = worker_.sections().size();
   if (done == 0 || done % every_ != 0 || sections == 0) co_return true;
+  co_await worker_.settle();
   const collective::SharedGroup everyone = worker_.everyone();
   std::vector<std::int64_t> hashes(sections * everyone.size());
   note_own(std::span(hashes).subspan(static_cast<std::size_t>(worker_.rank()) * sections, sections));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "starling/session/duty.h"
+#include "starling/session/real_worker.h"
 #include "starling/strategy/worker.h"
 
 namespace starling::session {
@@ -18,7 +19,7 @@ std::uint64_t hash_of(std::span<const std::byte> bytes);
 class SyncCheck final : public Duty {
  public:
   // After every `every` steps, which all workers must make together. The worker must outlive it.
-  SyncCheck(strategy::Worker& worker, std::uint64_t every) : worker_(worker), every_(every) {}
+  SyncCheck(RealWorker& worker, std::uint64_t every) : worker_(worker), every_(every) {}
 
   // Sections are compared by their hashes. If some differ, all workers throw the same Error, which names the
   // step, the first rank that is not as rank 0, and its first section. PeerLost if a worker is.
@@ -27,7 +28,7 @@ class SyncCheck final : public Duty {
  private:
   void note_own(std::span<std::int64_t> hashes) const;
 
-  strategy::Worker& worker_;
+  RealWorker& worker_;
   std::uint64_t every_;
 };
 

@@ -13,6 +13,7 @@ using runtime::Task;
 using strategy::floats;
 using strategy::StepListener;
 using strategy::StepPlan;
+using Kind = record::Detail::Kind;
 
 namespace {
 
@@ -34,12 +35,12 @@ SimWorker::SimWorker(const Blueprint& blueprint, Conductor& conductor, transport
       optimizer_(make_optimizer(parameters_.data.count)) {}
 
 Task<bool> SimWorker::compute(const StepPlan& plan) {
+  if (plan.listener != nullptr && conductor_.looks_at(*this)) co_await plan.listener->settle();
   if (!conductor_.may_begin(*this)) co_return false;
   ++step_;
   samples_ = 0;
   pieces_ = 0;
   loss_ = 0;
-  updating_ = false;
   if (plan.listener != nullptr) plan.listener->begins();
   while (pieces_ < plan.pieces && (pieces_ == 0 || !plan.stop || !plan.stop())) {
     co_await run_piece(plan, pieces_);
@@ -65,13 +66,13 @@ Task<> SimWorker::pass_time(double seconds) {
 // The gradient is taken between the passes: then all sections have been let through, and those that listen
 // may use a section's as soon as its time has come.
 Task<> SimWorker::run_piece(const StepPlan& plan, int piece) {
-  const strategy::Stopwatch watch(*this, record::Activity::kCompute);
   const std::size_t batch = blueprint_.workload->batch();
   const std::size_t samples =
       slice_of(batch, static_cast<std::size_t>(plan.pieces), static_cast<std::size_t>(piece)).size();
   const double factor =
       draw(jitter_, jitter_random_) * static_cast<double>(samples) / static_cast<double>(batch);
   if (!by_section(plan)) {
+    const strategy::Stopwatch watch(*this, record::Activity::kCompute);
     co_await pass_time(blueprint_.times.total() * factor);
     add_gradient(samples);
     co_return;
@@ -85,17 +86,26 @@ Task<> SimWorker::pass_forward(StepListener& listener, double factor) {
   const std::vector<double>& times = blueprint_.times.forward;
   for (std::size_t section = 0; section < times.size(); ++section) {
     co_await listener.before_forward(section);
-    co_await pass_time(times[section] * factor);
+    co_await pass_section(listener, Kind::kForward, section, times[section] * factor);
   }
+  passage_.close();
 }
 
 // A piece's gradient has to be combined with those of the others first.
 Task<> SimWorker::pass_backward(const StepPlan& plan, double factor) {
   const std::vector<double>& times = blueprint_.times.backward;
   for (std::size_t section = times.size(); section-- > 0;) {
-    co_await pass_time(times[section] * factor);
+    co_await pass_section(*plan.listener, Kind::kBackward, section, times[section] * factor);
     if (plan.pieces == 1) plan.listener->gradient_ready(section);
   }
+  passage_.close();
+}
+
+Task<> SimWorker::pass_section(const StepListener& listener, Kind kind, std::size_t section, double seconds) {
+  const Time begin = now();
+  co_await pass_time(seconds);
+  const auto number = static_cast<std::uint32_t>(section);
+  passage_.note({kind, static_cast<std::uint32_t>(step_), number, number + 1}, listener, begin);
 }
 
 void SimWorker::report_sections(StepListener& listener) const {
@@ -124,12 +134,16 @@ void SimWorker::add_gradient(std::size_t samples) {
   samples_ += samples;
 }
 
-Task<> SimWorker::update() { return update(Slice{0, parameters_.data.count}); }
+Task<> SimWorker::update() { return update(Slice{0, parameters_.data.count}, step_); }
 
-Task<> SimWorker::update(Slice part) {
-  if (!updating_) optimizer_->advance();
-  updating_ = true;
-  if (!parameters_.data.ghost()) optimizer_->apply(part, floats(parameters_.data), floats(gradients_.data));
+Task<> SimWorker::update(Slice part, std::uint64_t step) {
+  const bool ghost = parameters_.data.ghost();
+  if (step != updated_) {
+    optimizer_->advance();
+    if (!ghost) optimizer_->clip(floats(gradients_.data));
+  }
+  updated_ = step;
+  if (!ghost) optimizer_->apply(part, floats(parameters_.data), floats(gradients_.data));
   co_return;
 }
 

@@ -11,7 +11,7 @@
 #include "starling/sim/cluster.h"
 #include "starling/sim/pace.h"
 #include "starling/sim/workload.h"
-#include "starling/strategy/worker.h"
+#include "starling/strategy/passage.h"
 
 namespace starling::sim {
 
@@ -20,6 +20,8 @@ class SimWorker;
 // Decides when the run is over.
 class Conductor {
  public:
+  // Before may_begin: whether it, or somebody else before the worker's next step, will look at the model.
+  virtual bool looks_at(const SimWorker& worker) const = 0;
   // The worker is done with its last step and asks for the next. True: it begins now.
   virtual bool may_begin(SimWorker& worker) = 0;
   // The gradient of its step is there.
@@ -51,7 +53,10 @@ class SimWorker final : public strategy::Placed<strategy::Worker> {
   using Worker::compute;
   runtime::Task<bool> compute(const strategy::StepPlan& plan) override;
   runtime::Task<> update() override;
-  runtime::Task<> update(Slice part) override;
+  runtime::Task<> update(Slice part, std::uint64_t step) override;
+  optim::Optimizer& flat_optimizer() override { return *optimizer_; }
+  bool has_flat_optimizer() const override { return true; }
+  double clip_norm() const override { return blueprint_.place.optimizer.clip_norm; }
   void beside(runtime::Task<> task, std::string name) override {
     conductor_.beside(*this, std::move(task), std::move(name));
   }
@@ -69,6 +74,8 @@ class SimWorker final : public strategy::Placed<strategy::Worker> {
   runtime::Task<> pass_time(double seconds);
   runtime::Task<> pass_forward(strategy::StepListener& listener, double factor);
   runtime::Task<> pass_backward(const strategy::StepPlan& plan, double factor);
+  runtime::Task<> pass_section(const strategy::StepListener& listener, record::Detail::Kind kind,
+                               std::size_t section, double seconds);
   void report_sections(strategy::StepListener& listener) const;
   void add_gradient(std::size_t samples);
 
@@ -82,8 +89,9 @@ class SimWorker final : public strategy::Placed<strategy::Worker> {
   strategy::Buffer gradients_;
   std::vector<float> piece_gradient_;  // only while a batch is cut in pieces
   std::unique_ptr<optim::Optimizer> optimizer_;
+  strategy::Passage passage_{*this};
   runtime::Event never_{"a step without end"};
-  bool updating_ = false;  // a part of this step's update has been made
+  std::uint64_t updated_ = 0;  // the last step of which a part was applied
   std::uint64_t step_ = 0;
   std::size_t samples_ = 0;
   int pieces_ = 0;

@@ -15,10 +15,13 @@
 
 namespace starling::sim {
 
-// Looks at a running simulation. Nothing it does changes the run.
+// Looks at a running simulation. Nothing it does changes the run; but what a strategy has under way between
+// two steps arrives before a look at the models, as it does before an evaluation.
 class Observer {
  public:
   virtual ~Observer() = default;
+  // False: it does not look at the models, so nobody waits for what is under way before step_begins().
+  virtual bool looks_at_models() const { return true; }
   // All workers' models, by rank; a dead worker's is as it left it.
   using Models = std::span<const std::span<const float>>;
   // The worker begins its next step, its `step`-th.

@@ -155,6 +155,12 @@ void Universe::kill(Rank rank) {
   world_.lose(rank, why);
 }
 
+// An evaluation takes all models as they are when the last of the workers, on average, has come as far.
+bool Universe::looks_at(const SimWorker& worker) const {
+  if (simulation_.observer != nullptr && simulation_.observer->looks_at_models()) return true;
+  return !simulation_.workload->ghost() && worker.step() % simulation_.evaluate_every == 0;
+}
+
 bool Universe::may_begin(SimWorker& worker) {
   if (worker.step() > 0) {
     ++worker.journal().steps;

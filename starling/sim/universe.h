@@ -23,6 +23,7 @@ class Universe final : public Conductor {
   explicit Universe(const Simulation& simulation);
   record::Run run();
 
+  bool looks_at(const SimWorker& worker) const override;
   bool may_begin(SimWorker& worker) override;
   void computed(SimWorker& worker) override;
   void stalled(SimWorker& worker) override;

@@ -1,103 +1,81 @@
 #include "starling/strategy/allreduce.h"
 
-#include "starling/collective/buckets.h"
+#include <chrono>
+
 #include "starling/collective/cost.h"
 #include "starling/collective/select.h"
-#include "starling/core/text.h"
-#include "starling/runtime/scope.h"
-#include "starling/strategy/exchange.h"
+#include "starling/strategy/backward_flow.h"
+#include "starling/strategy/horovod_flow.h"
+#include "starling/strategy/merge_flow.h"
+#include "starling/strategy/priority_flow.h"
+#include "starling/strategy/schedule_options.h"
 
 namespace starling::strategy {
 
 namespace {
 
-std::vector<collective::Bucket> buckets_of(const Worker& self, std::size_t bytes) {
-  std::vector<Slice> places;
-  for (const Section& section : self.sections()) {
-    places.push_back({section.offset, section.offset + section.count});
-  }
-  return collective::cut_in_buckets(places, (bytes + sizeof(float) - 1) / sizeof(float));
+constexpr std::size_t kMega = std::size_t{1} << 20;
+
+// As the systems that the schedules are named after have it.
+std::size_t usual_fusion(const std::string& schedule) {
+  if (schedule == "wfbp") return 1;
+  if (schedule == "horovod") return 128 * kMega;
+  return schedule == "priority" ? 4 * kMega : 25 * kMega;
 }
-
-// Averages the gradients of a step bucket by bucket. A bucket starts when its sections are ready and all
-// before it have started, so that all ranks have the same order; then it goes on beside the computing and
-// beside the others.
-class Backward final : public StepListener {
- public:
-  Backward(Worker& self, std::size_t bucket_bytes, collective::Choice algorithm,
-           const runtime::Context& context)
-      : self_(self),
-        everyone_(self.everyone()),
-        algorithm_(algorithm),
-        buckets_(buckets_of(self, bucket_bytes)),
-        bucket_of_(self.sections().size()),
-        under_way_(context) {
-    for (std::size_t i = 0; i < buckets_.size(); ++i) {
-      for (std::size_t s = buckets_[i].sections.begin; s < buckets_[i].sections.end; ++s) bucket_of_[s] = i;
-    }
-  }
-
-  void begins() override {
-    missing_.clear();
-    for (const collective::Bucket& bucket : buckets_) missing_.push_back(bucket.sections.size());
-    started_ = 0;
-    computed_.reset();
-  }
-
-  void gradient_ready(std::size_t section) override {
-    --missing_[bucket_of_[section]];
-    for (; started_ < buckets_.size() && missing_[started_] == 0; ++started_) {
-      under_way_.spawn(average(started_), concat("bucket ", started_));
-    }
-  }
-
-  // After compute().
-  Task<> finish() {
-    computed_ = self_.now();
-    co_await under_way_.join();
-  }
-
- private:
-  Task<> average(std::size_t index) {
-    const Slice part = buckets_[index].elements;
-    const Data gradients = self_.gradients().part(part.begin, part.end);
-    const Tag tag = tag_of(Channel::kGradients, self_.step() * buckets_.size() + index);
-    return all_reduce_beside(self_, computed_, everyone_, gradients, over_samples(self_), tag, algorithm_);
-  }
-
-  Worker& self_;
-  collective::SharedGroup everyone_;
-  collective::Choice algorithm_;
-  std::vector<collective::Bucket> buckets_;
-  std::vector<std::size_t> bucket_of_;  // by section
-  std::vector<std::size_t> missing_;    // by bucket: sections that are not ready yet
-  std::size_t started_ = 0;
-  std::optional<Time> computed_;  // when compute() was over
-  runtime::Scope under_way_;      // goes first: its tasks use the rest
-};
 
 }  // namespace
 
 AllReduce::AllReduce(const Options& options, int)
-    : algorithm_(algorithm_of(options)), bucket_(options.size("bucket")) {}
+    : schedule_(options.text("schedule")),
+      first_(options.size("first").value_or(1)),
+      cycle_(std::chrono::duration_cast<Duration>(
+          std::chrono::duration<double, std::milli>(options.number("cycle")))) {
+  flow_.window = static_cast<int>(options.integer("window"));
+  flow_.algorithm = algorithm_of(options);
+  flow_.fusion = fusion_of(options, usual_fusion(schedule_));
+}
+
+Task<> AllReduce::run(Worker& self) const {
+  if (schedule_ == "none") co_return co_await run_whole(self);
+  const runtime::Context& context = co_await runtime::this_context();
+  if (schedule_ == "priority") {
+    PriorityFlow flow(self, flow_, context);
+    co_await run_on(self, flow);
+  } else if (schedule_ == "horovod") {
+    HorovodFlow flow(self, flow_, cycle_, context);
+    co_await run_and_wait(self, flow);
+  } else if (schedule_ == "mgwfbp") {
+    MergeFlow flow(self, flow_, first_, context);
+    co_await run_and_wait(self, flow);
+  } else {
+    BackwardFlow flow(self, flow_, first_, context);
+    co_await run_and_wait(self, flow);
+  }
+}
 
 Task<> AllReduce::run_whole(Worker& self) const {
   const collective::SharedGroup everyone = self.everyone();
   while (co_await self.compute()) {
-    co_await average_gradients(self, everyone, self.step(), algorithm_);
+    co_await average_gradients(self, everyone, self.step(), flow_.algorithm);
     co_await self.update();
   }
 }
 
-Task<> AllReduce::run_in_buckets(Worker& self) const {
-  const runtime::Context& context = co_await runtime::this_context();
-  Backward backward(self, *bucket_, algorithm_, context);
+Task<> AllReduce::run_and_wait(Worker& self, Flow& flow) const {
   StepPlan plan;
-  plan.listener = &backward;
+  plan.listener = &flow;
   while (co_await self.compute(plan)) {
-    co_await backward.finish();
+    co_await flow.settle();
     co_await self.update();
   }
+}
+
+Task<> AllReduce::run_on(Worker& self, Flow& flow) const {
+  StepPlan plan;
+  plan.listener = &flow;
+  while (co_await self.compute(plan)) {
+  }
+  co_await flow.settle();
 }
 
 OptionSpec algorithm_option() {
@@ -125,10 +103,17 @@ Row allreduce_row() {
   return {
       .name = "allreduce",
       .summary = "synchronous SGD: the gradients of all workers are averaged every step",
-      .options = {algorithm_option(),
-                  OptionSpec::size("bucket",
-                                   "gradients are sent during the backward pass in parts of at least "
-                                   "this size; none: in one, after it")},
+      .options =
+          {algorithm_option(),
+           OptionSpec::choice("schedule", {"none", "wfbp", "ddp", "horovod", "mgwfbp", "priority"},
+                              "how gradients are sent during the backward pass; none: in one, after it"),
+           fusion_option("how much is sent together; default: as the named system; auto: tuned while "
+                         "training")
+               .with("schedule=ddp|horovod|priority"),
+           OptionSpec::size_of("first", "1m", "the same of the first bucket").with("schedule=ddp|mgwfbp"),
+           OptionSpec::number("cycle", "1", 0.001, 1000, "milliseconds between two looks at what is ready")
+               .with("schedule=horovod"),
+           window_option().with("schedule=wfbp|ddp|mgwfbp|priority")},
       .promises = {.on_loss = OnLoss::kEnds,
                    .conserves_mean = true,
                    .staleness = "0",
@@ -137,8 +122,8 @@ Row allreduce_row() {
       .make = make<AllReduce>,
       .bytes_sent = [](const Options& options, const Shape& shape,
                        Rank rank) -> std::optional<std::uint64_t> {
-        // Only doubling always sends the whole: elsewhere the sizes of the buckets decide.
-        if (options.size("bucket") && options.text("algorithm") != "doubling") return {};
+        // Elsewhere the sizes of the buckets decide.
+        if (options.text("schedule") != "none") return {};
         return shape.steps * all_reduce_bytes(options, shape.workers, shape.elements, rank);
       },
       .equal_models = [](const Options&) { return true; },
@@ -146,8 +131,12 @@ Row allreduce_row() {
                    {{"algorithm", "ring"}},
                    {{"algorithm", "halving"}},
                    {{"algorithm", "doubling"}},
-                   {{"bucket", "1k"}},
-                   {{"bucket", "1"}, {"algorithm", "doubling"}}},
+                   {{"schedule", "wfbp"}},
+                   {{"schedule", "ddp"}, {"fusion", "1k"}, {"first", "100"}, {"window", "3"}},
+                   {{"schedule", "ddp"}, {"fusion", "auto"}},
+                   {{"schedule", "horovod"}, {"fusion", "1k"}},
+                   {{"schedule", "mgwfbp"}},
+                   {{"schedule", "priority"}, {"fusion", "64"}, {"window", "4"}}},
   };
 }
 

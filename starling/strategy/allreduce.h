@@ -3,11 +3,13 @@
 //
 // A step takes max_i t_i + t_ar. Bytes sent per worker and step: 2 M (n-1)/n with ring or halving.
 //
-// With `bucket` the gradient is averaged in parts, the last layers first, each as soon as the backward pass
-// has come by it (Li et al., "PyTorch Distributed: experiences on accelerating data parallel training",
-// VLDB 2020): a step takes between max(t, t_ar) and t + t_ar.
+// With a schedule the gradients are sent in parts during the backward pass; each says in which parts, in
+// which order, and what the next step waits for:
+//   wfbp, ddp  backward_flow.h      horovod  horovod_flow.h
+//   mgwfbp     merge_flow.h         priority priority_flow.h
 #pragma once
 
+#include "starling/strategy/flow.h"
 #include "starling/strategy/registry.h"
 
 namespace starling::strategy {
@@ -15,14 +17,19 @@ namespace starling::strategy {
 class AllReduce final : public Strategy {
  public:
   AllReduce(const Options& options, int workers);
-  Task<> run(Worker& self) const override { return bucket_ ? run_in_buckets(self) : run_whole(self); }
+  Task<> run(Worker& self) const override;
 
  private:
   Task<> run_whole(Worker& self) const;
-  Task<> run_in_buckets(Worker& self) const;
+  // The step waits for all that is under way.
+  Task<> run_and_wait(Worker& self, Flow& flow) const;
+  // It is waited for in the next forward pass.
+  Task<> run_on(Worker& self, Flow& flow) const;
 
-  collective::Choice algorithm_;
-  std::optional<std::size_t> bucket_;  // bytes
+  std::string schedule_;
+  Flow::Setting flow_;
+  std::size_t first_;  // bytes
+  Duration cycle_;
 };
 
 Row allreduce_row();

@@ -40,20 +40,21 @@ Stopwatch& Stopwatch::in_background_until(const std::optional<Time>& computed) {
   return in_background();
 }
 
+Stopwatch& Stopwatch::about(const record::Detail& detail) {
+  span_.detail = detail;
+  return *this;
+}
+
 void note_hold(Member& self, Rank whom, Rank because, Time since) {
   self.journal().add(
       {.activity = Activity::kHold, .whom = whom, .because = because, .begin = since, .end = self.now()});
 }
 
-namespace {
-
-// A rank is in one group per tag, so a tag and a member of its group tell meetings apart.
+// A tag and a member of its group do.
 std::uint64_t meeting_of(const Group& group, Tag tag) {
   const auto first = static_cast<std::uint64_t>(group.front()) + 1;
   return (tag ^ (first * 0x9e3779b97f4a7c15ULL)) * 0xbf58476d1ce4e5b9ULL | 1;
 }
-
-}  // namespace
 
 Task<> all_reduce(Member& self, SharedGroup group, Data data, Reduction how, Tag tag, Choice choice) {
   const Stopwatch watch(self, Activity::kMeet, record::kNobody, meeting_of(group, tag));
@@ -65,6 +66,14 @@ Task<> all_reduce_beside(Member& self, const std::optional<Time>& computed, Shar
   Stopwatch watch(self, Activity::kMeet, record::kNobody, meeting_of(group, tag));
   watch.in_background_until(computed);
   co_await collective::all_reduce(self.net(), std::move(group), data, how, tag, choice);
+}
+
+void tell_others(Member& self, coordination::Outbox& outbox, const Group& group, Tag tag,
+                 std::uint64_t number) {
+  const std::span<const std::byte> bytes = bytes_of(number);
+  for (const Rank rank : group) {
+    if (rank != self.rank()) outbox.send(rank, tag, {bytes.begin(), bytes.end()});
+  }
 }
 
 double weight_of_gradient(const Worker& self) {

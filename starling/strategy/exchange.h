@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "starling/coordination/outbox.h"
 #include "starling/strategy/worker.h"
 
 namespace starling::strategy {
@@ -25,7 +26,10 @@ enum class Channel : std::uint8_t {
   kAsk,
   kGrant,
   kForth,
-  kBack
+  kBack,
+  kTransfer,
+  kOrder,
+  kFusion
 };
 Tag tag_of(Channel channel, std::uint64_t round = 0);
 
@@ -42,6 +46,7 @@ class Stopwatch {
   // The same until the computing is over; what then is left of it is noted as if it had begun there. The time
   // may be filled in while the watch runs, which must not outlive it.
   Stopwatch& in_background_until(const std::optional<Time>& computed);
+  Stopwatch& about(const record::Detail& detail);
 
  private:
   Member& self_;
@@ -52,12 +57,20 @@ class Stopwatch {
 // A service, or whoever answers for a worker, kept `whom` waiting until now because of another.
 void note_hold(Member& self, Rank whom, Rank because, Time since);
 
+// Tells the meetings of a run apart: a rank is in one group per tag.
+std::uint64_t meeting_of(const Group& group, Tag tag);
+
 // A collective of the group, noted as a meeting.
 Task<> all_reduce(Member& self, collective::SharedGroup group, Data data, collective::Reduction how, Tag tag,
                   collective::Choice choice = {});
+
 // The same beside the computing, which is over at a time that may be filled in meanwhile.
 Task<> all_reduce_beside(Member& self, const std::optional<Time>& computed, collective::SharedGroup group,
                          Data data, collective::Reduction how, Tag tag, collective::Choice choice = {});
+
+// A number for all others of the group.
+void tell_others(Member& self, coordination::Outbox& outbox, const Group& group, Tag tag,
+                 std::uint64_t number);
 
 // Of this worker's gradient in a mean over all samples: 1 if batches are equal, else its samples.
 double weight_of_gradient(const Worker& self);

@@ -33,7 +33,7 @@ constexpr std::string_view kNone = "none";
 
 bool is_size(std::string_view text) {
   try {
-    return text == kNone || parse_size(text, "") >= 1;
+    return parse_size(text, "") >= 1;
   } catch (const InvalidArgument&) {
     return false;
   }
@@ -52,9 +52,19 @@ bool acceptable(const OptionSpec& spec, const std::string& text) {
     case Kind::kChoice:
       return std::find(spec.choices.begin(), spec.choices.end(), text) != spec.choices.end();
     case Kind::kSize:
-      return is_size(text);
+      return is_size(text) || std::find(spec.choices.begin(), spec.choices.end(), text) != spec.choices.end();
     case Kind::kText:
       return !text.empty();
+  }
+  return false;
+}
+
+// Whether `text` is among "a|b|c".
+bool is_one_of(std::string_view text, std::string_view values) {
+  while (!values.empty()) {
+    const std::size_t cut = std::min(values.find('|'), values.size());
+    if (values.substr(0, cut) == text) return true;
+    values.remove_prefix(std::min(cut + 1, values.size()));
   }
   return false;
 }
@@ -101,7 +111,16 @@ OptionSpec OptionSpec::choice(std::string name, std::vector<std::string> choices
 }
 
 OptionSpec OptionSpec::size(std::string name, std::string help) {
-  return {std::move(name), Kind::kSize, std::string(kNone), std::move(help), 0, 0, {}, {}};
+  return size_or(std::move(name), {std::string(kNone)}, std::move(help));
+}
+
+OptionSpec OptionSpec::size_or(std::string name, std::vector<std::string> words, std::string help) {
+  std::string first = words.front();
+  return {std::move(name), Kind::kSize, std::move(first), std::move(help), 0, 0, std::move(words), {}};
+}
+
+OptionSpec OptionSpec::size_of(std::string name, std::string fallback, std::string help) {
+  return {std::move(name), Kind::kSize, std::move(fallback), std::move(help), 0, 0, {}, {}};
 }
 
 OptionSpec OptionSpec::text(std::string name, std::string fallback, std::string help) {
@@ -124,7 +143,8 @@ std::string OptionSpec::allowed() const {
     case Kind::kChoice:
       return join(choices);
     case Kind::kSize:
-      return "none, or bytes from 1 on with an optional k, m or g";
+      return concat(join(choices), choices.empty() ? "" : ", or ",
+                    "bytes from 1 on with an optional k, m or g");
     case Kind::kText:
       return "text";
   }
@@ -148,7 +168,7 @@ Options Options::parse(const std::vector<OptionSpec>& specs, std::string_view ow
     if (condition.empty()) continue;
     const std::size_t cut = condition.find('=');
     const std::string other = condition.substr(0, cut);
-    if (options.values_.at(other) == condition.substr(cut + 1)) continue;
+    if (is_one_of(options.values_.at(other), condition.substr(cut + 1))) continue;
     throw InvalidArgument(concat("strategy ", owner, ", option ", name, ": it belongs to ", condition,
                                  ", and ", other, " is ", options.values_.at(other)));
   }
@@ -171,7 +191,7 @@ bool Options::flag(std::string_view name) const { return text(name) == "1"; }
 
 std::optional<std::size_t> Options::size(std::string_view name) const {
   const std::string& value = text(name);
-  if (value == kNone) return {};
+  if (!is_size(value)) return {};
   return parse_size(value, name);
 }
 

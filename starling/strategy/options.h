@@ -21,8 +21,9 @@ struct OptionSpec {
   std::string help;
   double lowest = 0;  // of numbers, both included
   double highest = 0;
-  std::vector<std::string> choices;
-  std::string only_with;  // "mode=ssp": refused where that option has another value; empty: always allowed
+  std::vector<std::string> choices;  // of a choice; of a size, the words that it may be instead
+  // "mode=ssp", "mode=ssp|bsp": refused where that option has another value; empty: always allowed.
+  std::string only_with;
 
   static OptionSpec integer(std::string name, std::int64_t fallback, std::int64_t lowest,
                             std::int64_t highest, std::string help);
@@ -32,6 +33,10 @@ struct OptionSpec {
   static OptionSpec choice(std::string name, std::vector<std::string> choices,
                            std::string help);                  // the first
   static OptionSpec size(std::string name, std::string help);  // none by default
+  // A size or one of the words, of which the first is the default.
+  static OptionSpec size_or(std::string name, std::vector<std::string> words, std::string help);
+  // A size, with a default.
+  static OptionSpec size_of(std::string name, std::string fallback, std::string help);
   static OptionSpec text(std::string name, std::string fallback, std::string help);
   OptionSpec with(std::string condition) &&;
 
@@ -52,7 +57,7 @@ class Options {
   std::int64_t integer(std::string_view name) const;
   double number(std::string_view name) const;
   bool flag(std::string_view name) const;
-  std::optional<std::size_t> size(std::string_view name) const;  // bytes
+  std::optional<std::size_t> size(std::string_view name) const;  // bytes; none if it is a word
   const std::string& text(std::string_view name) const;          // also of a choice
 
   // Every option with its value, defaults included.

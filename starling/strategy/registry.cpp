@@ -3,6 +3,7 @@
 #include "starling/core/error.h"
 #include "starling/strategy/adpsgd.h"
 #include "starling/strategy/allreduce.h"
+#include "starling/strategy/dear.h"
 #include "starling/strategy/dpsgd.h"
 #include "starling/strategy/local_sgd.h"
 #include "starling/strategy/ps.h"
@@ -24,8 +25,8 @@ std::string text_of(const Map& options) {
 }  // namespace
 
 const std::vector<Row>& registry() {
-  static const std::vector<Row> rows{allreduce_row(), local_sgd_row(), ps_row(),
-                                     dpsgd_row(),     adpsgd_row(),    ripples_row()};
+  static const std::vector<Row> rows{allreduce_row(), dear_row(),   local_sgd_row(), ps_row(),
+                                     dpsgd_row(),     adpsgd_row(), ripples_row()};
   return rows;
 }
 

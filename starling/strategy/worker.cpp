@@ -15,4 +15,6 @@ Task<> StepListener::before_forward(std::size_t) { co_return; }
 
 void StepListener::gradient_ready(std::size_t) {}
 
+Task<> StepListener::settle() { co_return; }
+
 }  // namespace starling::strategy

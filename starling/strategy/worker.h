@@ -92,15 +92,22 @@ class StepListener {
   virtual ~StepListener() = default;
   // The step begins now and is counted: compute() will not return false.
   virtual void begins() {}
-  // Awaited before the forward pass uses the section's parameters.
+  // Awaited before the forward pass uses the section's parameters, and of all sections before the first
+  // gradient is ready. Until it has returned, the parameters and gradients of the section are the listener's.
   virtual Task<> before_forward(std::size_t section);
   // The section's gradient is complete, and the listener's: roughly in reverse order. Where batches are
   // unequal, the step's samples are known. Of a batch that is cut in pieces all sections are complete after
   // the last one.
   virtual void gradient_ready(std::size_t section);
 
+  // Awaited between two steps before somebody looks at the whole model: what is still under way of the step
+  // before has arrived when it returns.
+  virtual Task<> settle();
+
   // False: before_forward and gradient_ready need not be called.
   virtual bool by_section() const { return true; }
+  // For the record: neighbouring sections of the same part are noted as one.
+  virtual std::size_t part_of(std::size_t section) const { return section; }
 };
 
 // How to run a step.
@@ -115,8 +122,10 @@ struct StepPlan {
 inline const StepPlan kWholeStep{};
 
 // One that trains. Between the call of compute() and its end the parameters may be read and not written, and
-// the gradients not be touched before their section is ready: the user's thread works with them. An exchange
-// that goes on meanwhile works on a buffer of its own and is reconciled when compute() is over.
+// the gradients not be touched before their section is ready: the user's thread works with them. The
+// exception are sections that a listener has not let through yet (before_forward), and those whose gradient
+// is ready: a backward pass has no more use for their parameters. Any other exchange that goes on meanwhile
+// works on a buffer of its own and is reconciled when compute() is over.
 class Worker : public Member {
  public:
   virtual Data parameters() = 0;
@@ -131,15 +140,23 @@ class Worker : public Member {
 
   // The worker's own optimiser, maybe the user's, on the user's thread.
   virtual Task<> update() = 0;
-  // The same for a part of the model. The parts of one step may come in any order.
-  virtual Task<> update(Slice part) = 0;
+  // The same for a part of the model, whole sections, with the gradients of the step of this number. The
+  // parts of one step may come in any order, also when the next step has begun but not let their sections
+  // through. If gradients are clipped, all of the step's must be there when the first part comes.
+  virtual Task<> update(Slice part, std::uint64_t step) = 0;
+  // An optimiser of the whole model that works at once, in this thread, and is not to be mixed with update().
+  // InvalidArgument if the worker's own has no such form.
+  virtual optim::Optimizer& flat_optimizer() = 0;
+  virtual bool has_flat_optimizer() const = 0;
+  // The largest norm of a step's gradient, to which update() scales it down; 0: any.
+  virtual double clip_norm() const = 0;
   // Goes on beside the worker and when its run() has returned, until the last worker has finished: answers to
   // others, who may need them longer than this worker trains. What the task throws ends the worker's run.
   virtual void beside(Task<> task, std::string name) = 0;
 
   // Vectors that the optimiser keeps, as long as the model; empty if it has none yet or does not show them.
   virtual std::vector<Data> optimizer_state() = 0;
-  // That update() uses now; who updates elsewhere uses the same.
+  // That update() uses now; who updates elsewhere uses the same. Known when a section's gradient is ready.
   virtual double learning_rate() const = 0;
 
   // Before its next step the worker will rest until all others have made as many, as for a checkpoint. Who

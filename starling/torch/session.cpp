@@ -40,7 +40,7 @@ Session::Session(const SessionOptions& options, ::torch::nn::Module& module,
   program.extras = replica_.extras();
   program.fixed = replica_.fixed();
   program.learning_rate = [&optimizer] { return learning_rate(optimizer); };
-  program.update = [this, &optimizer](Slice part) {
+  program.update = [this, &optimizer](Slice part, std::uint64_t) {
     if (part.size() != replica_.size()) throw Error("an optimiser of LibTorch updates the whole model only");
     optimizer.step();
   };

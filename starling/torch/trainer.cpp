@@ -239,7 +239,7 @@ Share Trainer::next_share() {
 void Trainer::compute(const Share& share) {
   ++step_;
   pacer_->begin(Time(session_->elapsed()));
-  session_->optimizer().set_learning_rate(schedule_.at(step_));
+  session_->set_learning_rate(schedule_.at(step_));
   replica_->zero_gradients();
   if (share.kind == Share::Kind::kEmpty) return session_->computed({.samples = 0});
   if (order_epoch_ != epoch_) order_ = data::epoch_order(feed_.size(), setting_.seed, epoch_);

@@ -19,7 +19,7 @@ TEST(BenchTrain, HasTheDocumentedDefaults) {
   EXPECT_TRUE(options.ddp);
   EXPECT_EQ(options.slow, (std::vector<double>{1, 1}));
   ASSERT_EQ(options.strategies.size(), 5U);
-  EXPECT_EQ(options.strategies[1], (Words{"allreduce", "--bucket", "25m"}));
+  EXPECT_EQ(options.strategies[1], (Words{"allreduce", "--schedule", "ddp"}));
   EXPECT_EQ(options.steps, 60U);
   EXPECT_EQ(options.rounds, 3);
 }

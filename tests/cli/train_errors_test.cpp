@@ -80,13 +80,13 @@ INSTANTIATE_TEST_SUITE_P(
     Strategy, BadTraining,
     ::testing::Values(Bad{"--strategy nope", "'nope'", "allreduce, local-sgd, ps, dpsgd"},
                       Bad{"--strategy alreduce", "'alreduce'", "did you mean 'allreduce'?"},
-                      Bad{"--mode asp", "--mode is an option of strategy ps", "--algorithm, --bucket"},
+                      Bad{"--mode asp", "--mode is an option of strategy ps", "--algorithm, --schedule"},
                       Bad{"--strategy ps --mode tsp", "'tsp'", "bsp, asp, ssp"},
                       Bad{"--servers 1", "--servers: '1'", "allowed with ps"},
                       Bad{"--servers 2 --strategy ps", "--servers: '2'", "from 0 to 1"},
                       Bad{"--check-sync 3 --strategy dpsgd", "--check-sync", "allowed: allreduce"},
                       Bad{"--strategy dpsgd --graph star", "'star'", "ring, torus"},
-                      Bad{"--bucket many", "'many'", "none"}));
+                      Bad{"--schedule ddp --fusion many", "'many'", "default, auto"}));
 
 TEST(TrainErrors, RefusesDataThatIsDamagedOrOfTheWrongKind) {
   const TemporaryFolder folder;

@@ -87,7 +87,7 @@ TEST_F(Train, TheSeedDecidesOnEveryBitOfTheModel) {
   const std::string first = model("first", "--seed 3");
   EXPECT_FALSE(first.empty());
   EXPECT_TRUE(model("again", "--seed 3") == first);
-  EXPECT_TRUE(model("buckets", "--seed 3 --bucket 64k --check-sync 2") == first);
+  EXPECT_TRUE(model("buckets", "--seed 3 --schedule ddp --fusion 64k --check-sync 2") == first);
   EXPECT_FALSE(model("other", "--seed 4") == first);
 }
 

@@ -19,7 +19,7 @@ std::vector<Slice> sections_of(const std::vector<std::size_t>& counts) {
 
 void expect_buckets(const std::vector<Slice>& sections, std::size_t enough,
                     const std::vector<Slice>& elements, const std::vector<Slice>& members) {
-  const std::vector<Bucket> buckets = cut_in_buckets(sections, enough);
+  const std::vector<Bucket> buckets = fill_buckets(sections, enough, enough);
   ASSERT_EQ(buckets.size(), elements.size());
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     EXPECT_EQ(buckets[i].elements, elements[i]) << "bucket " << i;
@@ -39,7 +39,7 @@ TEST(Buckets, OneElementIsEnoughForABucketPerSection) {
 
 TEST(Buckets, MoreThanThereIsMakesOne) {
   expect_buckets(sections_of({4, 3, 2}), 1000, {{0, 9}}, {{0, 3}});
-  EXPECT_TRUE(cut_in_buckets({}, 1000).empty());
+  EXPECT_TRUE(fill_buckets({}, 1000, 1000).empty());
 }
 
 TEST(Buckets, AreCutWhereSectionsDoNotTouch) {
@@ -54,7 +54,7 @@ TEST(Buckets, HoldEverySectionOnceAndAreFull) {
     for (std::size_t& count : counts) count = static_cast<std::size_t>(random.between(0, 50));
     const std::vector<Slice> sections = sections_of(counts);
     const auto enough = static_cast<std::size_t>(random.between(1, 120));
-    const std::vector<Bucket> buckets = cut_in_buckets(sections, enough);
+    const std::vector<Bucket> buckets = fill_buckets(sections, enough, enough);
     std::size_t next_section = sections.size(), next_element = sections.back().end;
     for (const Bucket& bucket : buckets) {
       EXPECT_EQ(bucket.sections.end, next_section);

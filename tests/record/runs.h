@@ -43,6 +43,11 @@ inline Span in_background(Span made) {
   return made;
 }
 
+inline Span about(Detail::Kind kind, std::uint32_t step, std::uint32_t first, std::uint32_t last, Span made) {
+  made.detail = {kind, step, first, last};
+  return made;
+}
+
 // One journal per rank; every rank trains from 0 to `end`.
 inline Run make_run(long long end, const std::vector<std::vector<Span>>& journals) {
   Run run;

@@ -107,6 +107,38 @@ TEST(Trace, TimesAreExactToTheNanosecond) {
   EXPECT_NE(out.str().find("\"ts\":1234567890123.001,\"dur\":2.05,"), std::string::npos) << out.str();
 }
 
+TEST(Trace, EventsAreNamedAfterTheirDetail) {
+  using Kind = Detail::Kind;
+  const Json json = trace(make_run(
+      20, {{about(Kind::kForward, 3, 0, 2, compute(0, 1)), about(Kind::kBackward, 3, 1, 2, compute(1, 2)),
+            about(Kind::kAllReduce, 3, 1, 2, meet(1, 2, 6)), compute(6, 7),
+            about(Kind::kReduceScatter, 3, 0, 1, in_background(meet(2, 3, 8))),
+            about(Kind::kReduceScatter, 3, 0, 1, meet(2, 8, 9)),
+            about(Kind::kAllGather, 3, 0, 1, in_background(meet(3, 9, 12)))},
+           {compute(0, 4), meet(1, 4, 6), meet(2, 6, 9), meet(3, 9, 12)}}));
+  std::map<std::string, std::vector<std::string>> found;
+  for (const Json& event : json["traceEvents"]) {
+    if (event["ph"] != "X" || event["pid"] != 1) continue;
+    found[event["name"]].push_back(event.value("args", Json()).dump());
+  }
+  const std::map<std::string, std::vector<std::string>> expected = {
+      {"forward", {R"({"first":0,"last":2,"step":3})"}},
+      {"backward", {R"({"first":1,"last":2,"step":3})"}},
+      {"compute", {"null"}},
+      {"wait for 1",
+       {R"({"first":1,"last":2,"of":"all-reduce","step":3})",
+        R"({"first":0,"last":1,"of":"reduce-scatter","step":3})"}},
+      {"all-reduce", {R"({"first":1,"last":2,"step":3})"}},
+      {"reduce-scatter", {R"({"first":0,"last":1,"step":3})", R"({"first":0,"last":1,"step":3})"}},
+      {"all-gather", {R"({"first":0,"last":1,"step":3})"}}};
+  EXPECT_EQ(found, expected);
+  std::set<std::string> tracks;
+  for (const auto& [track, name] : track_names(json)) {
+    if (track.first == 1) tracks.insert(name);
+  }
+  EXPECT_EQ(tracks, (std::set<std::string>{"compute", "wait", "wait 2", "transfer", "transfer 2"}));
+}
+
 TEST(Trace, TheLossIsACounter) {
   int points = 0;
   const Json json = trace(example());

@@ -9,7 +9,7 @@ namespace starling::record {
 
 bool operator==(const Piece& a, const Piece& b) {
   return a.doing == b.doing && a.background == b.background && a.whom == b.whom && a.begin == b.begin &&
-         a.end == b.end;
+         a.end == b.end && a.detail == b.detail;
 }
 void PrintTo(const Piece& piece, std::ostream* out) {
   *out << "{" << static_cast<int>(piece.doing) << (piece.background ? " background" : "") << " " << piece.whom
@@ -21,6 +21,10 @@ namespace {
 
 Piece piece(Doing doing, long long begin, long long end, Rank whom = kNobody) {
   return {doing, false, whom, at(begin), at(end)};
+}
+Piece with(Detail detail, Piece made) {
+  made.detail = detail;
+  return made;
 }
 using Pieces = std::vector<Piece>;
 
@@ -213,6 +217,73 @@ TEST(Waits, RefusesRanksOutOfPlace) {
 }
 
 TEST(Waits, ARunWithoutRanksIsARun) { EXPECT_FALSE(find_waits(record::Run{}).most_waited_for); }
+
+TEST(Waits, PiecesHaveTheDetailOfTheirSpan) {
+  using Kind = Detail::Kind;
+  const Detail forward{Kind::kForward, 2, 0, 3};
+  const Detail scatter{Kind::kReduceScatter, 2, 1, 3};
+  const Detail gather{Kind::kAllGather, 2, 1, 3};
+  const record::Run run = make_run(
+      30,
+      {{about(Kind::kForward, 2, 0, 3, compute(0, 4)), about(Kind::kReduceScatter, 2, 1, 3, meet(1, 4, 10)),
+        about(Kind::kAllGather, 2, 1, 3, in_background(meet(2, 10, 20))), update(20, 21)},
+       {compute(0, 7), about(Kind::kReduceScatter, 2, 1, 3, meet(1, 7, 10)), compute(10, 15),
+        about(Kind::kAllGather, 2, 1, 3, meet(2, 15, 20))}});
+  Piece wait_in_background = with(gather, piece(Doing::kWait, 10, 15, 1));
+  Piece transfer_in_background = with(gather, piece(Doing::kTransfer, 15, 20));
+  wait_in_background.background = transfer_in_background.background = true;
+  const Pieces expected = {with(forward, piece(Doing::kCompute, 0, 4)),
+                           with(scatter, piece(Doing::kWait, 4, 7, 1)),
+                           with(scatter, piece(Doing::kTransfer, 7, 10)),
+                           piece(Doing::kUpdate, 20, 21),
+                           wait_in_background,
+                           transfer_in_background};
+  EXPECT_EQ(find_waits(run).pieces[0], expected);
+}
+
+TEST(Waits, CollectivesBesideEachOtherAreSeenAsAWhole) {
+  const Detail high{Detail::Kind::kReduceScatter, 1, 2, 4};
+  const Detail low{Detail::Kind::kReduceScatter, 1, 1, 2};
+  const Detail lowest{Detail::Kind::kReduceScatter, 1, 0, 1};
+  const auto background = [](Piece made) {
+    made.background = true;
+    return made;
+  };
+  std::vector<Span> spans = {meet(2, 2, 5), meet(1, 0, 8), meet(3, 4, 10)};
+  spans[0].detail = low;
+  spans[1].detail = high;
+  spans[2].detail = lowest;
+  const Waits waits = find_waits(make_run(20, {spans}));
+  const Pieces expected = {with(high, piece(Doing::kTransfer, 0, 8)),
+                           with(lowest, piece(Doing::kTransfer, 8, 10)),
+                           background(with(low, piece(Doing::kTransfer, 2, 5))),
+                           background(with(lowest, piece(Doing::kTransfer, 4, 8)))};
+  EXPECT_EQ(waits.pieces[0], expected);
+  EXPECT_EQ(waits.ranks[0].transferring, ms(10));
+}
+
+TEST(Waits, WhatComputingCoversOfACollectiveIsInTheBackground) {
+  const Detail gather{Detail::Kind::kAllGather, 1, 0, 1};
+  Span all = meet(1, 0, 10);
+  all.detail = gather;
+  const Waits waits = find_waits(make_run(20, {{compute(3, 5), all}}));
+  Piece covered = with(gather, piece(Doing::kTransfer, 3, 5));
+  covered.background = true;
+  const Pieces expected = {with(gather, piece(Doing::kTransfer, 0, 3)), piece(Doing::kCompute, 3, 5),
+                           with(gather, piece(Doing::kTransfer, 5, 10)), covered};
+  EXPECT_EQ(waits.pieces[0], expected);
+}
+
+TEST(Waits, PiecesOfDifferentDetailsAreNotMerged) {
+  using Kind = Detail::Kind;
+  const record::Run run = make_run(20, {{about(Kind::kReduceScatter, 1, 1, 2, meet(1, 0, 4)),
+                                         about(Kind::kReduceScatter, 1, 0, 1, meet(2, 4, 8)), compute(8, 9)},
+                                        {compute(0, 8), meet(1, 8, 9), meet(2, 9, 10)}});
+  const Pieces expected = {with({Kind::kReduceScatter, 1, 1, 2}, piece(Doing::kWait, 0, 4, 1)),
+                           with({Kind::kReduceScatter, 1, 0, 1}, piece(Doing::kWait, 4, 8, 1)),
+                           piece(Doing::kCompute, 8, 9)};
+  EXPECT_EQ(find_waits(run).pieces[0], expected);
+}
 
 }  // namespace
 }  // namespace starling::record

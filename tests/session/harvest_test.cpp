@@ -33,6 +33,7 @@ RankRecord sample() {
   record.journal.staleness.note(4);
   record.journal.add({.activity = record::Activity::kWait, .whom = 2, .end = Time(Duration(5))});
   record.journal.add({.activity = record::Activity::kMeet, .background = true, .meeting = 77});
+  record.journal.spans.back().detail = {record::Detail::Kind::kAllGather, 4, 2, 6};
   return record;
 }
 
@@ -45,6 +46,8 @@ TEST(RecordBytes, AreReadBack) {
   EXPECT_EQ(back.journal.spans.size(), 2U);
   EXPECT_EQ(back.journal.spans[0].whom, 2);
   EXPECT_EQ(back.journal.spans[1].meeting, 77U);
+  EXPECT_EQ(back.journal.spans[0].detail, record::Detail{});
+  EXPECT_EQ(back.journal.spans[1].detail, record.journal.spans[1].detail);
   EXPECT_EQ(to_bytes(back), bytes);
 }
 
@@ -59,6 +62,21 @@ TEST(RecordBytes, OthersAreRefused) {
   Bytes other = bytes;
   other[0] = std::byte{0};
   EXPECT_THROW(record_from(other), Error);
+}
+
+// The detail of the last span ends the bytes: a kind, then step, first and last section.
+TEST(RecordBytes, DetailsThatCannotBeAreRefused) {
+  const Bytes bytes = to_bytes(sample());
+  const std::size_t kind = bytes.size() - 1 - 3 * sizeof(std::uint32_t);
+  const std::size_t last = bytes.size() - sizeof(std::uint32_t);
+  ASSERT_EQ(bytes[kind], std::byte{5});
+  ASSERT_EQ(bytes[last], std::byte{6});
+  Bytes unknown = bytes;
+  unknown[kind] = std::byte{6};
+  EXPECT_THROW(record_from(unknown), Error);
+  Bytes backwards = bytes;
+  backwards[last] = std::byte{1};
+  EXPECT_THROW(record_from(backwards), Error);
 }
 
 Session::Setting recorded(const Job& job) {

@@ -230,17 +230,25 @@ void train(transport::Transport& net, const sim::Simulation& simulation,
   testing::check(std::equal(found.begin(), found.end(), wanted.begin(), wanted.end()), "the simulated bits");
 }
 
+const OptionTexts kSchedules[] = {{{"schedule", "none"}},
+                                  {{"schedule", "wfbp"}},
+                                  {{"schedule", "ddp"}, {"fusion", "1k"}},
+                                  {{"schedule", "ddp"}, {"fusion", "1g"}},
+                                  {{"schedule", "horovod"}},
+                                  {{"schedule", "mgwfbp"}},
+                                  {{"schedule", "priority"}, {"fusion", "64"}}};
+
 TEST(Sections, BucketsHaveTheBitsOfTheWhole) {
   sim::Simulation simulation = testing::simulation_of("allreduce", {}, 2);
   simulation.workload = sim::make_workload("mlp", {.workers = 2}, "workload");
   simulation.optimizer.momentum = 0.9;
   simulation.steps = 12;
   const auto expected = testing::run_to_end(simulation).models;
-  for (const std::string bucket : {"none", "1", "1k", "1g"}) {
-    SCOPED_TRACE(bucket);
+  for (const OptionTexts& options : kSchedules) {
+    SCOPED_TRACE(options.at("schedule"));
     ForkedRanks ranks(2, [&](transport::Transport& net) {
       // Rank 1 tells of some sections only, and in some steps of none.
-      train(net, simulation, expected, {{"bucket", bucket}}, [&](std::size_t section, std::uint64_t step) {
+      train(net, simulation, expected, options, [&](std::size_t section, std::uint64_t step) {
         return net.rank() == 0 || (step % 3 != 0 && section != 1);
       });
     });
@@ -250,12 +258,11 @@ TEST(Sections, BucketsHaveTheBitsOfTheWhole) {
 
 // The mean over all samples, whatever the shares of the workers; one has none in every third step.
 TEST(Sections, UnequalBatchesAreWeightedAlsoInBuckets) {
-  for (const std::string bucket : {"none", "1"}) {
-    SCOPED_TRACE(bucket);
+  for (const OptionTexts& options : kSchedules) {
+    SCOPED_TRACE(options.at("schedule"));
     ForkedRanks ranks(3, [&](transport::Transport& net) {
       const auto& row = strategy::find_strategy("allreduce");
-      const auto strategy =
-          row.make(strategy::Options::parse(row.options, row.name, {{"bucket", bucket}}), 3);
+      const auto strategy = row.make(strategy::Options::parse(row.options, row.name, options), 3);
       Session::Setting setting;
       setting.workers = 3;
       setting.optimizer.learning_rate = 1;

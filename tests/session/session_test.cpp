@@ -188,7 +188,7 @@ TEST(Session, TheUsersOwnUpdateRunsOnTheUsersThread) {
   int updates = 0;
   with_session(*allreduce, {},
                {.update =
-                    [&](Slice part) {
+                    [&](Slice part, std::uint64_t) {
                       testing::check(std::this_thread::get_id() == user, "the thread of the user");
                       testing::check_equal(part.size(), 3U, "the part");
                       ++updates;

@@ -131,7 +131,7 @@ int ranks_of(const Training& what) {
 TEST(Shares, ByDemandEveryBatchIsComputedOnceByProcesses) {
   for (const Training& what :
        {Training{.strategy = "allreduce", .rules = {true, true}},
-        Training{.strategy = "allreduce", .options = {{"bucket", "1"}}, .rules = {true, true}},
+        Training{.strategy = "allreduce", .options = {{"schedule", "wfbp"}}, .rules = {true, true}},
         Training{.strategy = "local-sgd", .options = {{"period", "3"}}, .rules = {true, true}},
         Training{.strategy = "dpsgd", .rules = {true, true}},
         Training{.strategy = "adpsgd", .rules = {true, false}},

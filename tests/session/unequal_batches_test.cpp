@@ -43,7 +43,7 @@ void train(transport::Transport& net, const strategy::Strategy& strategy, int wo
   const float* g = nullptr;
   const std::vector<float> model(1);
   Session session(static_cast<runtime::LoopScheduler&>(net.scheduler()), net, strategy, setting, model,
-                  {.update = [&](Slice) { *x -= static_cast<float>(rate_of(step)) * *g; },
+                  {.update = [&](Slice, std::uint64_t) { *x -= static_cast<float>(rate_of(step)) * *g; },
                    .learning_rate = [&] { return rate_of(step); }});
   x = session.parameters().data();
   g = session.gradients().data();

@@ -131,8 +131,8 @@ TEST(Universe, AnUpdateInPartsIsTheWholeUpdate) {
       for (int step = 0; step < 3; ++step) {
         co_await self.compute();
         if (!parts) co_await self.update();
-        if (parts) co_await self.update(Slice{5, 16});
-        if (parts) co_await self.update(Slice{0, 5});
+        if (parts) co_await self.update(Slice{5, 16}, self.step());
+        if (parts) co_await self.update(Slice{0, 5}, self.step());
       }
     });
     Simulation simulation = simulation_with(row);

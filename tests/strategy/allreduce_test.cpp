@@ -21,27 +21,38 @@ testing::Models models_of(const OptionTexts& options, int workers) {
   return run_to_end(simulation).models;
 }
 
+const OptionTexts kSchedules[] = {{{"schedule", "wfbp"}},
+                                  {{"schedule", "ddp"}, {"fusion", "100"}, {"window", "3"}},
+                                  {{"schedule", "ddp"}, {"fusion", "1g"}},
+                                  {{"schedule", "horovod"}, {"fusion", "1k"}},
+                                  {{"schedule", "mgwfbp"}},
+                                  {{"schedule", "priority"}, {"fusion", "64"}, {"window", "4"}}};
+
 // Doubling sums element by element in the order of the ranks, wherever the vector is cut; with two workers
 // every algorithm does.
 TEST(Buckets, HaveTheBitsOfTheWhole) {
-  for (const std::string bucket : {"1", "100", "1k", "1g"}) {
+  for (const OptionTexts& schedule : kSchedules) {
+    OptionTexts doubling = schedule;
+    doubling["algorithm"] = "doubling";
     for (const int workers : {1, 2, 3, 5, 8}) {
-      EXPECT_EQ(models_of({{"algorithm", "doubling"}, {"bucket", bucket}}, workers),
-                models_of({{"algorithm", "doubling"}}, workers));
+      EXPECT_EQ(models_of(doubling, workers), models_of({{"algorithm", "doubling"}}, workers));
     }
-    EXPECT_EQ(models_of({{"bucket", bucket}}, 2), models_of({}, 2));
+    EXPECT_EQ(models_of(schedule, 2), models_of({}, 2));
   }
 }
 
 TEST(Buckets, LeaveAllModelsEqual) {
   for (const char* algorithm : {"ring", "halving"}) {
-    const auto models = models_of({{"algorithm", algorithm}, {"bucket", "1k"}}, 5);
-    for (const auto& model : models) EXPECT_EQ(model, models.front());
+    for (OptionTexts schedule : kSchedules) {
+      schedule["algorithm"] = algorithm;
+      const auto models = models_of(schedule, 5);
+      for (const auto& model : models) EXPECT_EQ(model, models.front());
+    }
   }
 }
 
-sim::Simulation replay(const std::string& bucket, int workers) {
-  sim::Simulation simulation = simulation_of("allreduce", {{"bucket", bucket}}, workers);
+sim::Simulation replay(const OptionTexts& options, int workers) {
+  sim::Simulation simulation = simulation_of("allreduce", options, workers);
   simulation.workload = sim::make_workload("replay:resnet50", {.workers = workers}, "workload");
   simulation.steps = 4;
   return simulation;
@@ -53,22 +64,24 @@ double step_of(const sim::Simulation& simulation) {
 
 TEST(Buckets, TravelWhileTheWorkerComputes) {
   constexpr int kWorkers = 16;
-  sim::Simulation computing = replay("none", kWorkers);
+  sim::Simulation computing = replay({}, kWorkers);
   computing.cluster = testing::instant_cluster(kWorkers);
   const double compute = step_of(computing);
-  const double whole = step_of(replay("none", kWorkers));
+  const double whole = step_of(replay({}, kWorkers));
   const double communicate = whole - compute;
-  for (const char* bucket : {"1m", "25m"}) {
-    const double step = step_of(replay(bucket, kWorkers));
-    EXPECT_LT(step, whole - 0.5 * communicate) << bucket;
-    EXPECT_GE(step, std::max(compute, communicate)) << bucket;
+  for (const char* schedule : {"wfbp", "ddp", "horovod", "mgwfbp", "priority"}) {
+    const double step = step_of(replay({{"schedule", schedule}}, kWorkers));
+    EXPECT_LT(step, whole - 0.4 * communicate) << schedule;
+    EXPECT_GE(step, std::max(compute, communicate)) << schedule;
   }
-  EXPECT_NEAR(step_of(replay("1g", kWorkers)), whole, 1e-6);  // the only bucket is ready at the very end
+  // The only bucket is ready at the very end; once the workers have to agree on it.
+  const OptionTexts one{{"schedule", "ddp"}, {"fusion", "1g"}, {"first", "1g"}};
+  EXPECT_NEAR(step_of(replay(one, kWorkers)), whole, 1e-3);
 }
 
 // What overlaps the computing is nobody's waiting; what comes after it is, and the slow one's fault.
 TEST(Buckets, TheRecordTellsWhoIsWaitedFor) {
-  sim::Simulation simulation = replay("25m", 4);
+  sim::Simulation simulation = replay({{"schedule", "ddp"}}, 4);
   simulation.cluster.workers[2].speed = 0.5;
   const record::Run run = sim::simulate(simulation);
   const record::Waits waits = record::find_waits(run);
@@ -85,7 +98,8 @@ TEST(Buckets, TheRecordTellsWhoIsWaitedFor) {
 }
 
 TEST(Buckets, OfNothingAreRefused) {
-  EXPECT_THROW(sim::simulate(simulation_of("allreduce", {{"bucket", "0"}}, 2)), InvalidArgument);
+  EXPECT_THROW(sim::simulate(simulation_of("allreduce", {{"schedule", "ddp"}, {"fusion", "0"}}, 2)),
+               InvalidArgument);
 }
 
 }  // namespace

@@ -59,7 +59,10 @@ class Puppet final : public Placed<Worker> {
     co_await runtime::sleep_until(now() + update_takes);
     for (float& value : floats(parameters())) value -= descent;
   }
-  Task<> update(Slice) override { return update(); }
+  Task<> update(Slice, std::uint64_t) override { return update(); }
+  optim::Optimizer& flat_optimizer() override { throw Error("no optimiser"); }
+  bool has_flat_optimizer() const override { return false; }
+  double clip_norm() const override { return 0; }
 
   void keep(std::string_view name, std::span<std::byte> state) override {
     const auto found = before.find(std::string(name));

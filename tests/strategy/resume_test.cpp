@@ -72,10 +72,16 @@ class Trainee final : public Placed<Worker> {
   void keep(std::string_view name, std::span<std::byte> state) override { shelf().keep(name, state); }
 
   Task<bool> compute(const StepPlan& plan) override {
-    if (step_ == stage_.cut && step_ > stage_.done) co_await meet();
+    if (rests_next()) {
+      if (plan.listener != nullptr) co_await plan.listener->settle();
+      co_await meet();
+    }
     if (step_ == stage_.steps) co_return false;
     ++step_;
-    if (plan.listener != nullptr) plan.listener->begins();
+    if (plan.listener != nullptr) {
+      plan.listener->begins();
+      co_await plan.listener->before_forward(0);
+    }
     const std::span<float> x = floats(parameters_.data), gradient = floats(gradients_.data);
     for (std::size_t i = 0; i < kElements; ++i) {
       gradient[i] = 0.3F * x[i] - static_cast<float>(i + static_cast<std::size_t>(rank()) * step_);
@@ -87,7 +93,11 @@ class Trainee final : public Placed<Worker> {
     optimizer_->step(floats(parameters_.data), floats(gradients_.data));
     co_return;
   }
-  Task<> update(Slice) override { return update(); }
+  Task<> update(Slice, std::uint64_t) override { return update(); }
+  optim::Optimizer& flat_optimizer() override { return *optimizer_; }
+  bool has_flat_optimizer() const override { return true; }
+  double clip_norm() const override { return 0; }
+  bool rests_next() const override { return step_ == stage_.cut && step_ > stage_.done; }
 
  private:
   Shelf& shelf() { return stage_.shelves[static_cast<std::size_t>(rank())]; }

@@ -1,0 +1,32 @@
+// Zeros that an optimiser fills in as it goes. Memory of which nothing has been written yet costs none, so of
+// a vector of which a worker only ever updates its own shard only the shard is there.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
+
+namespace starling::optim {
+
+class StateVector {
+ public:
+  explicit StateVector(std::size_t count) : count_(count) {
+    if (count == 0) return;
+    // Not a std::vector, which would write the zeros.
+    values_.reset(static_cast<float*>(std::calloc(count, sizeof(float))));
+    if (!values_) throw std::bad_alloc();
+  }
+
+  std::span<float> span() { return {values_.get(), count_}; }
+
+ private:
+  struct Free {
+    void operator()(float* values) const { std::free(values); }
+  };
+  std::size_t count_;
+  std::unique_ptr<float[], Free> values_;
+};
+
+}  // namespace starling::optim

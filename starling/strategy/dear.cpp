@@ -1,0 +1,223 @@
+#include "starling/strategy/dear.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "starling/collective/direct.h"
+#include "starling/collective/halving.h"
+#include "starling/collective/select.h"
+#include "starling/strategy/schedule_options.h"
+
+namespace starling::strategy {
+
+namespace {
+
+using collective::Buckets;
+using record::Detail;
+
+// Transfers are numbered by urgency: the reduce-scatters in the order of the buckets, which is that of the
+// backward pass, then the all-gathers in that of the forward pass.
+class DearFlow final : public Flow {
+ public:
+  DearFlow(Worker& self, const Setting& setting, bool weights, std::size_t edge,
+           const runtime::Context& context)
+      : Flow(self, setting, Courier::Order::kLeader, weights ? Update::kElsewhere : Update::kBySection,
+             context),
+        weights_(weights),
+        edge_(edge),
+        optimizer_(weights ? &self.flat_optimizer() : nullptr) {}
+
+  // Every worker has the whole state of the optimiser afterwards. Nothing may be under way.
+  Task<> gather_state();
+
+ private:
+  Buckets plan(std::size_t threshold) override {
+    return collective::taper_buckets(places(), threshold, edge_);
+  }
+  std::size_t jobs() const override { return 2 * buckets().size(); }
+  std::uint64_t kind() const override { return weights_ ? 1 : 2; }
+  Task<> leave_plan() override { return gather_state(); }
+
+  void opened() override { reduced_ = 0; }
+  void filled(std::size_t bucket) override { courier().offer(bucket); }
+  Task<> carry(std::size_t job, Tag tag) override;
+  Task<> reduce(std::size_t bucket, Tag tag);
+  Task<> gather(std::size_t bucket, Tag tag);
+  void offer_gather(std::size_t bucket) { courier().offer(jobs() - 1 - bucket); }
+
+  bool clips() { return weights_ && self().clip_norm() > 0; }
+  Task<> update_clipped();
+  void advance();
+  void update_own(std::size_t bucket);
+  Slice own(std::size_t bucket);
+
+  bool weights_;
+  std::size_t edge_;  // elements
+  optim::Optimizer* optimizer_;
+  std::size_t reduced_ = 0;  // buckets of this round
+};
+
+Task<> DearFlow::carry(std::size_t job, Tag tag) {
+  const std::size_t count = buckets().size();
+  return job < count ? reduce(job, tag) : gather(jobs() - 1 - job, tag);
+}
+
+Task<> DearFlow::reduce(std::size_t bucket, Tag tag) {
+  const Slice part = buckets()[bucket].elements;
+  const Data gradients = self().gradients().part(part.begin, part.end);
+  co_await meet(
+      buckets()[bucket].sections, Detail::Kind::kReduceScatter, tag,
+      collective::reduce_scatter(self().net(), everyone(), gradients, how(), tag, setting().algorithm));
+  ++reduced_;
+  if (clips()) {
+    if (reduced_ == buckets().size()) courier().beside(update_clipped(), "the norm of the gradient");
+    co_return;
+  }
+  if (weights_) {
+    if (reduced_ == 1) advance();
+    update_own(bucket);
+  }
+  offer_gather(bucket);
+}
+
+Task<> DearFlow::gather(std::size_t bucket, Tag tag) {
+  const Slice part = buckets()[bucket].elements;
+  const Data data = (weights_ ? self().parameters() : self().gradients()).part(part.begin, part.end);
+  co_await meet(buckets()[bucket].sections, Detail::Kind::kAllGather, tag,
+                collective::all_gather(self().net(), everyone(), data, tag, setting().algorithm));
+  arrive(bucket);
+}
+
+// The norm is that of all gradients, so no bucket can be updated before the last one is reduced.
+Task<> DearFlow::update_clipped() {
+  double squares = 0;
+  for (std::size_t b = 0; b < buckets().size() && !self().gradients().ghost(); ++b) {
+    const Slice slice = own(b);
+    const double norm = optim::norm_of(floats(self().gradients()).subspan(slice.begin, slice.size()));
+    squares += norm * norm;
+  }
+  const Data sum{std::span<double>(&squares, 1)};
+  co_await collective::all_reduce(self().net(), everyone(), sum, collective::Reduction::sum(),
+                                  courier().next_tag());
+  advance();
+  optimizer_->scale_gradients(optim::clip_scale(self().clip_norm(), std::sqrt(squares)));
+  for (std::size_t b = 0; b < buckets().size(); ++b) {
+    update_own(b);
+    offer_gather(b);
+  }
+}
+
+void DearFlow::advance() {
+  optimizer_->set_learning_rate(learning_rate());
+  optimizer_->advance();
+}
+
+void DearFlow::update_own(std::size_t bucket) {
+  if (self().parameters().ghost()) return;
+  Stopwatch watch(self(), record::Activity::kUpdate);
+  watch.in_background();
+  optimizer_->apply(own(bucket), floats(self().parameters()), floats(self().gradients()));
+}
+
+// The slice of the bucket that this worker reduces.
+Slice DearFlow::own(std::size_t bucket) {
+  const Slice part = buckets()[bucket].elements;
+  const std::size_t index = collective::index_in(everyone(), self().rank());
+  const Slice slice = slice_of(part.size(), everyone().size(), index);
+  return {part.begin + slice.begin, part.begin + slice.end};
+}
+
+Task<> DearFlow::gather_state() {
+  if (!weights_ || self().parameters().ghost()) co_return;
+  for (const std::span<float> vector : optimizer_->state()) {
+    for (const collective::Bucket& bucket : buckets()) {
+      const Data part{vector.subspan(bucket.elements.begin, bucket.elements.size())};
+      co_await collective::all_gather(self().net(), everyone(), part, courier().next_tag(),
+                                      setting().algorithm);
+    }
+  }
+}
+
+// Whether workers that share a host would share its link in an exchange with workers elsewhere.
+bool share_links(const Worker& self) {
+  std::set<int> hosts;
+  for (Rank rank = 0; rank < self.workers(); ++rank) hosts.insert(self.host_of(rank));
+  return hosts.size() > 1 && hosts.size() < static_cast<std::size_t>(self.workers());
+}
+
+// Of both halves: those that send as little as possible, whatever the size of the bucket. Halving has fewer
+// steps; the ring crosses each link once.
+collective::Choice halves_for(Worker& self) {
+  const collective::SharedGroup everyone = self.everyone();
+  if (collective::direct_possible(self.net(), everyone)) return collective::Algorithm::kDirect;
+  const bool halving = collective::halving_splits(everyone.size()) && !share_links(self);
+  return halving ? collective::Algorithm::kHalving : collective::Algorithm::kRing;
+}
+
+Dear::Gather gather_of(const Options& options) {
+  const std::string& name = options.text("gather");
+  if (name == "weights") return Dear::Gather::kWeights;
+  return name == "gradients" ? Dear::Gather::kGradients : Dear::Gather::kAuto;
+}
+
+}  // namespace
+
+Dear::Dear(const Options& options, int)
+    : gather_(gather_of(options)), edge_(options.size("edge").value_or(1)) {
+  flow_.window = static_cast<int>(options.integer("window"));
+  if (options.text("algorithm") != "auto") {
+    flow_.algorithm = collective::parse_algorithm(options.text("algorithm"), "algorithm");
+  }
+  flow_.fusion = fusion_of(options, kDearFusion);
+}
+
+Task<> Dear::run(Worker& self) const {
+  const runtime::Context& context = co_await runtime::this_context();
+  const bool weights = gather_ == Gather::kWeights || (gather_ == Gather::kAuto && self.has_flat_optimizer());
+  Flow::Setting setting = flow_;
+  if (!setting.algorithm) setting.algorithm = halves_for(self);
+  DearFlow flow(self, setting, weights, std::max<std::size_t>(1, edge_ / sizeof(float)), context);
+  StepPlan plan;
+  plan.listener = &flow;
+  while (co_await self.compute(plan)) {
+    if (!self.rests_next()) continue;
+    co_await flow.settle();  // a checkpoint has to hold the state of the optimiser
+    co_await flow.gather_state();
+  }
+  co_await flow.settle();
+}
+
+Row dear_row() {
+  return {
+      .name = "dear",
+      .summary =
+          "synchronous SGD: gradients are reduce-scattered during backward, gathered during the next forward",
+      .options = {OptionSpec::choice(
+                      "algorithm", {"auto", "ring", "halving"},
+                      "of both halves; auto: halving where the workers are a power of two and each "
+                      "has a host, else ring"),
+                  fusion_option("largest size of a bucket; default: 25m; auto: tuned while training"),
+                  OptionSpec::size_of("edge", "256k", "size of the buckets at both ends of the model"),
+                  window_option(),
+                  OptionSpec::choice(
+                      "gather", {"auto", "weights", "gradients"},
+                      "weights: each worker updates its slice; gradients: each updates all; auto: "
+                      "weights if the optimiser can be cut in slices")},
+      .promises = {.on_loss = OnLoss::kEnds,
+                   .conserves_mean = false,
+                   .staleness = "0",
+                   .waits_for = "the slowest worker, every step",
+                   .bytes = "2 M (n-1)/n; rank 0 also 8 (n-1) for each transfer"},
+      .make = make<Dear>,
+      .bytes_sent = [](const Options&, const Shape&, Rank) -> std::optional<std::uint64_t> { return {}; },
+      .equal_models = [](const Options&) { return true; },
+      .variants = {{},
+                   {{"algorithm", "ring"}, {"fusion", "1k"}, {"edge", "64"}},
+                   {{"fusion", "256"}, {"edge", "16"}, {"window", "3"}},
+                   {{"gather", "gradients"}, {"fusion", "256"}, {"edge", "16"}},
+                   {{"fusion", "auto"}}},
+  };
+}
+
+}  // namespace starling::strategy

@@ -1,0 +1,31 @@
+#include "starling/strategy/fusion.h"
+
+#include "starling/strategy/exchange.h"
+
+namespace starling::strategy {
+
+Fusion::Fusion(Worker& self, const FusionSetting& setting)
+    : self_(self), setting_(setting), outbox_(self.net()) {
+  if (!setting.tuned || !leads()) return;
+  tuning::TunerSetting tuned;
+  tuned.start = setting.bytes;
+  tuner_.emplace(tuned);
+}
+
+void Fusion::step_begins() {
+  if (!tuner_) return;
+  const Time now = self_.now();
+  if (began_ && now > *began_) tuner_->note(seconds_of(now - *began_));
+  began_ = now;
+  tell_others(self_, outbox_, self_.everyone(), tag_of(Channel::kFusion), tuner_->threshold());
+}
+
+Task<std::uint64_t> Fusion::agreed() {
+  if (!setting_.tuned) co_return setting_.bytes;
+  if (tuner_) co_return tuner_->threshold();
+  std::uint64_t bytes = 0;
+  co_await self_.net().recv(0, tag_of(Channel::kFusion), bytes_of(bytes));
+  co_return bytes;
+}
+
+}  // namespace starling::strategy

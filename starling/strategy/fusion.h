@@ -1,0 +1,39 @@
+// How much is sent together: a fixed number of bytes, or one that rank 0 looks for while the run goes on,
+// by the time that its steps take (tuning/fusion_tuner.h), and tells the others in every step.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "starling/coordination/outbox.h"
+#include "starling/strategy/worker.h"
+#include "starling/tuning/fusion_tuner.h"
+
+namespace starling::strategy {
+
+struct FusionSetting {
+  std::size_t bytes = 0;  // where tuned, to begin with
+  bool tuned = false;
+};
+
+class Fusion {
+ public:
+  Fusion(Worker& self, const FusionSetting& setting);
+
+  bool tuned() const { return setting_.tuned; }
+  // A step begins, which ends the one before. Rank 0 tells the others.
+  void step_begins();
+  // Of the step that has begun. On other ranks than 0 it is waited for.
+  Task<std::uint64_t> agreed();
+
+ private:
+  bool leads() { return self_.rank() == 0; }
+
+  Worker& self_;
+  FusionSetting setting_;
+  coordination::Outbox outbox_;
+  std::optional<tuning::FusionTuner> tuner_;  // rank 0
+  std::optional<Time> began_;                 // the last step
+};
+
+}  // namespace starling::strategy

@@ -1,0 +1,83 @@
+#include "starling/strategy/merge_flow.h"
+
+#include <algorithm>
+
+namespace starling::strategy {
+
+using collective::Bucket;
+using collective::Buckets;
+
+Buckets merge_buckets(std::span<const Slice> sections, std::span<const double> ready, const LinkCost& cost) {
+  Buckets buckets;
+  double line_free = 0;  // when what was sent before is over
+  for (std::size_t i = sections.size(); i-- > 0;) {
+    bool merge = false;
+    if (!buckets.empty()) {
+      const Bucket& last = buckets.back();
+      const double start = std::max(line_free, ready[last.sections.begin]);
+      const double end =
+          start + cost.alpha + static_cast<double>(last.elements.size() * sizeof(float)) * cost.beta;
+      const bool in_time = ready[i] < end && (start > ready[i] || ready[i] - start < cost.alpha);
+      merge = sections[i].end == last.elements.begin && (in_time || last.elements.size() < kAlwaysMerged);
+      if (!merge) line_free = end;
+    }
+    if (!merge) buckets.push_back({{sections[i].end, sections[i].end}, {i + 1, i + 1}});
+    buckets.back().elements.begin = sections[i].begin;
+    buckets.back().sections.begin = i;
+  }
+  return buckets;
+}
+
+// The first step is not like the others.
+void MergeFlow::gradient_ready(std::size_t section) {
+  if (!merged_ && step_ != self().step()) {
+    if (step_ != 0) ++measured_;
+    step_ = self().step();
+    first_ = self().now();
+  }
+  if (!merged_ && measured_ > 0) ready_[section] += seconds_of(self().now() - *first_);
+  BackwardFlow::gradient_ready(section);
+}
+
+Task<Buckets> MergeFlow::replan() {
+  if (measured_ <= kMeasured) co_return plan(setting().fusion.bytes / sizeof(float));
+  merged_ = true;
+  const LinkCost cost = co_await measure_cost();
+  for (double& seconds : ready_) seconds /= kMeasured;
+  const Data times{std::span<double>(ready_)};
+  co_await collective::all_reduce(self().net(), everyone(), times, collective::Reduction::mean(),
+                                  courier().next_tag());
+  co_return merge_buckets(places(), ready_, cost);
+}
+
+// Of the slowest worker, so that all have the same.
+Task<LinkCost> MergeFlow::measure_cost() {
+  constexpr std::size_t kSmall = 256, kLarge = 1 << 20;  // elements
+  const double small = co_await time_of(kSmall);
+  const double large = co_await time_of(kLarge);
+  LinkCost cost;
+  cost.beta = std::max(0.0, large - small) / static_cast<double>((kLarge - kSmall) * sizeof(float));
+  cost.alpha = std::max(0.0, small - static_cast<double>(kSmall * sizeof(float)) * cost.beta);
+  const Data both{std::span<double>(&cost.alpha, 2)};
+  co_await collective::all_reduce(self().net(), everyone(), both, collective::Reduction::max(),
+                                  courier().next_tag());
+  co_return cost;
+}
+
+// The shortest of some, all of which begin together.
+Task<double> MergeFlow::time_of(std::size_t elements) {
+  constexpr int kTimes = 3;
+  const Buffer scratch = self().allocate(elements);
+  double least = 0;
+  for (int i = 0; i < kTimes; ++i) {
+    co_await collective::barrier(self().net(), everyone(), courier().next_tag());
+    const Time begin = self().now();
+    co_await collective::all_reduce(self().net(), everyone(), scratch.data, collective::Reduction::sum(),
+                                    courier().next_tag(), setting().algorithm);
+    const double seconds = seconds_of(self().now() - begin);
+    least = i == 0 ? seconds : std::min(least, seconds);
+  }
+  co_return least;
+}
+
+}  // namespace starling::strategy

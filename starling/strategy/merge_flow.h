@@ -1,0 +1,46 @@
+// MG-WFBP (Shi, Chu and Li, INFOCOM 2019): as wfbp, but neighbours are merged where the model of the network
+// says that it pays: where the next gradient is ready before the all-reduce of what there is would be over,
+// and waiting for it costs less than another start-up. When gradients are ready and what an all-reduce costs
+// is measured in the first steps.
+#pragma once
+
+#include "starling/strategy/backward_flow.h"
+
+namespace starling::strategy {
+
+// An all-reduce of m bytes takes alpha + m beta seconds.
+struct LinkCost {
+  double alpha = 0;
+  double beta = 0;
+};
+
+// `ready` are the seconds, from any origin, at which the gradient of each section is there. Sections of fewer
+// elements than this are never sent alone.
+inline constexpr std::size_t kAlwaysMerged = 8192;
+collective::Buckets merge_buckets(std::span<const Slice> sections, std::span<const double> ready,
+                                  const LinkCost& cost);
+
+class MergeFlow final : public BackwardFlow {
+ public:
+  MergeFlow(Worker& self, const Setting& setting, std::size_t first_bytes, const runtime::Context& context)
+      : BackwardFlow(self, setting, first_bytes, context), ready_(self.sections().size()) {}
+
+  void gradient_ready(std::size_t section) override;
+
+ private:
+  static constexpr int kMeasured = 5;  // steps
+
+  std::uint64_t kind() const override { return 6; }
+  bool may_replan() const override { return !merged_; }
+  Task<collective::Buckets> replan() override;
+  Task<LinkCost> measure_cost();
+  Task<double> time_of(std::size_t elements);
+
+  std::vector<double> ready_;  // by section: sum of the seconds after the first one of the step
+  std::optional<Time> first_;  // of this step
+  std::uint64_t step_ = 0;
+  int measured_ = 0;
+  bool merged_ = false;
+};
+
+}  // namespace starling::strategy

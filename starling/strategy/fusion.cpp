@@ -17,7 +17,18 @@ void Fusion::step_begins() {
   const Time now = self_.now();
   if (began_ && now > *began_) tuner_->note(seconds_of(now - *began_));
   began_ = now;
+  note();
   tell_others(self_, outbox_, self_.everyone(), tag_of(Channel::kFusion), tuner_->threshold());
+}
+
+void Fusion::note() {
+  record::Fusion& noted = self_.journal().fusion;
+  noted.bytes = tuner_->threshold();
+  noted.settled = tuner_->settled();
+  const std::vector<tuning::Trial>& trials = tuner_->trials();
+  for (std::size_t i = noted.trials.size(); i < trials.size(); ++i) {
+    noted.trials.push_back({trials[i].threshold, trials[i].seconds});
+  }
 }
 
 Task<std::uint64_t> Fusion::agreed() {

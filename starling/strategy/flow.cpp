@@ -84,8 +84,12 @@ Task<Buckets> Flow::replan() {
 
 Task<> Flow::leave_plan() { co_return; }
 
+// Who sums in another way, or is told of changes where others are not, would not meet the others either.
 Task<> Flow::agree() {
-  co_await agree_on_plan(self_, everyone_, buckets_, kind(), courier_.next_tag());
+  const std::uint64_t algorithm =
+      setting_.algorithm ? 1 + static_cast<std::uint64_t>(*setting_.algorithm) : 0;
+  const std::uint64_t all = (kind() * 8 + algorithm) * 2 + (fusion_.tuned() ? 1 : 0);
+  co_await agree_on_plan(self_, everyone_, buckets_, all, courier_.next_tag());
   agreed_ = true;
 }
 

@@ -1,5 +1,7 @@
 #include "starling/strategy/fusion.h"
 
+#include <utility>
+
 #include "starling/strategy/exchange.h"
 
 namespace starling::strategy {
@@ -15,8 +17,9 @@ Fusion::Fusion(Worker& self, const FusionSetting& setting)
 void Fusion::step_begins() {
   if (!tuner_) return;
   const Time now = self_.now();
-  if (began_ && now > *began_) tuner_->note(seconds_of(now - *began_));
-  began_ = now;
+  const std::optional<Time> before = std::exchange(began_, now);
+  if (!before) return;
+  if (now > *before) tuner_->note(seconds_of(now - *before));
   note();
   tell_others(self_, outbox_, self_.everyone(), tag_of(Channel::kFusion), tuner_->threshold());
 }
@@ -32,7 +35,7 @@ void Fusion::note() {
 }
 
 Task<std::uint64_t> Fusion::agreed() {
-  if (!setting_.tuned) co_return setting_.bytes;
+  if (!setting_.tuned || std::exchange(first_, false)) co_return setting_.bytes;
   if (tuner_) co_return tuner_->threshold();
   std::uint64_t bytes = 0;
   co_await self_.net().recv(0, tag_of(Channel::kFusion), bytes_of(bytes));

@@ -1,5 +1,6 @@
 // How much is sent together: a fixed number of bytes, or one that rank 0 looks for while the run goes on,
-// by the time that its steps take (tuning/fusion_tuner.h), and tells the others in every step.
+// by the time that its steps take (tuning/fusion_tuner.h), and tells the others in every step but the first,
+// when they have yet to find out whether all are set alike.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,7 @@ class Fusion {
   coordination::Outbox outbox_;
   std::optional<tuning::FusionTuner> tuner_;  // rank 0
   std::optional<Time> began_;                 // the last step
+  bool first_ = true;                         // nothing has been agreed yet
 };
 
 }  // namespace starling::strategy

@@ -18,7 +18,7 @@ class HorovodFlow final : public Flow {
     return collective::fill_buckets(places(), 1, 1);
   }
   std::size_t jobs() const override { return 0; }
-  std::uint64_t kind() const override { return 5; }
+  std::uint64_t kind() const override { return 5 + 8 * buffer_; }
   void opened() override;
   void filled(std::size_t bucket) override { ready_[bucket] = 1; }
   Task<> carry(std::size_t job, Tag tag) override;

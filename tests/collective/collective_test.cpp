@@ -200,6 +200,45 @@ TEST(Collective, ReduceScatterChangesTheOwnSliceOnly) {
   }
 }
 
+Task<> reduce_scatter_and_gather(Transport& net, const Group& group, Data data, Reduction how,
+                                 Algorithm algorithm) {
+  co_await reduce_scatter(net, group, data, how, 1, algorithm);
+  co_await all_gather(net, group, data, 2, algorithm);
+}
+
+void check_halves(Algorithm algorithm, int members, std::size_t count, bool weighted) {
+  const auto how = [&](Rank rank) {
+    return weighted ? Reduction::weighted_mean(rank + 1) : Reduction::mean();
+  };
+  auto halves = testing::rough_values(static_cast<std::size_t>(members), count);
+  auto whole = halves;
+  const Group group = everyone(members);
+  VirtualRanks ranks(members);
+  ranks.run_all([&](Rank rank, Transport& net) {
+    return reduce_scatter_and_gather(net, group, vector_of(halves, rank), how(rank), algorithm);
+  });
+  VirtualRanks again(members);
+  again.run_all([&](Rank rank, Transport& net) {
+    return all_reduce(net, group, vector_of(whole, rank), how(rank), 1, algorithm);
+  });
+  for (const auto& vector : halves) EXPECT_EQ(vector, halves[0]);
+  // Where the members are no power of two the ring stands in for halving and sums in another order.
+  if (algorithm == Algorithm::kHalving && (members & (members - 1)) != 0) return;
+  EXPECT_EQ(halves, whole) << members << " members, " << count;
+}
+
+// Whatever the slices are: unequal, or some of them empty.
+TEST(Collective, BothHalvesMakeAnAllReduce) {
+  for (const Algorithm algorithm : kByMessages) {
+    for (const int members : {1, 2, 3, 4, 5, 8, 9}) {
+      for (const std::size_t count : {0, 1, 2, 5, 13, 64, 101}) {
+        check_halves(algorithm, members, count, false);
+        check_halves(algorithm, members, count, true);
+      }
+    }
+  }
+}
+
 TEST(Collective, GathersAtTheRoot) {
   const Group group = {3, 1, 0, 2};
   for (const Rank root : group) {

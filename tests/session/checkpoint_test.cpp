@@ -119,10 +119,9 @@ std::vector<float> models_after(Run& run) {
   return {all.begin(), all.end()};
 }
 
-// 20 steps in one go, and 10 steps, saved, then 10 more.
-void expect_same_bits(const std::string& strategy, const OptionTexts& options, int workers) {
-  sim::Simulation simulation = simulation_of(strategy, options, workers);
-  simulation.optimizer.momentum = 0.9;
+// 20 steps in one go, and 10 steps, saved, then 10 more, maybe with other options.
+void expect_same_bits(sim::Simulation simulation, const OptionTexts& later) {
+  const auto workers = static_cast<int>(simulation.cluster.workers.size());
   simulation.steps = 20;
   Shelf shelf(static_cast<std::size_t>(workers));
   Board results(static_cast<std::size_t>(workers) * simulation.workload->parameters());
@@ -139,7 +138,15 @@ void expect_same_bits(const std::string& strategy, const OptionTexts& options, i
   run.setting.save_every = 0;
   run.setting.resume.emplace().step = 10;
   run.setting.own_models = true;
-  EXPECT_EQ(models_after(run), straight) << strategy;
+  simulation.options = later;
+  run.job = Job(simulation);
+  EXPECT_EQ(models_after(run), straight) << simulation.strategy->name;
+}
+
+void expect_same_bits(const std::string& strategy, const OptionTexts& options, int workers) {
+  sim::Simulation simulation = simulation_of(strategy, options, workers);
+  simulation.optimizer.momentum = 0.9;
+  expect_same_bits(simulation, options);
 }
 
 TEST(Checkpoint, GoingOnGivesTheSameBits) {
@@ -152,22 +159,48 @@ TEST(Checkpoint, GoingOnGivesTheSameBits) {
   expect_same_bits("ps", {{"server", "beside"}}, 3);
 }
 
+// A checkpoint holds the whole state of the optimiser, of which each rank had a part.
+TEST(Checkpoint, SchedulesGoOnInTheSameBitsAlsoWithOtherBuckets) {
+  const OptionTexts small{{"fusion", "256"}, {"edge", "16"}}, large{{"fusion", "1g"}, {"edge", "1g"}};
+  using Kind = optim::OptimizerSpec::Kind;
+  for (const auto& [options, later] : {std::pair(small, small), {small, large}, {large, small}}) {
+    for (const Kind kind : {Kind::kSgd, Kind::kAdamW}) {
+      for (const char* gather : {"weights", "gradients"}) {
+        OptionTexts before = options, after = later;
+        before["gather"] = after["gather"] = gather;
+        sim::Simulation simulation = simulation_of("dear", before, 3);
+        simulation.workload = sim::make_workload("mlp", {.workers = 3}, "workload");
+        simulation.optimizer = {.kind = kind, .learning_rate = 0.01, .momentum = 0.9};
+        expect_same_bits(simulation, after);
+      }
+    }
+  }
+  sim::Simulation simulation = simulation_of("allreduce", {{"schedule", "priority"}, {"fusion", "64"}}, 3);
+  simulation.workload = sim::make_workload("mlp", {.workers = 3}, "workload");
+  simulation.optimizer.momentum = 0.9;
+  expect_same_bits(simulation, {{"schedule", "ddp"}, {"fusion", "64"}});
+}
+
 // Nobody is held up by those who rest, in any strategy; saving changes nothing.
 TEST(Checkpoint, AllSaveAfterTheSameSteps) {
-  for (const auto& [strategy, options] :
-       {std::pair<std::string, OptionTexts>{"allreduce", {}},
-        {"local-sgd", {{"period", "4"}}},
-        {"dpsgd", {}},
-        {"adpsgd", {}},
-        {"adpsgd", {{"graph", "any"}}},
-        {"ripples", {}},
-        {"ripples", {{"groups", "static"}, {"group_size", "2"}}},
-        {"ripples", {{"groups", "random"}}},
-        {"ripples", {{"groups", "ready"}}},
-        {"ripples", {{"overlap", "1"}, {"section", "3"}}},
-        {"ps", {}},
-        {"ps", {{"mode", "asp"}}},
-        {"ps", {{"mode", "ssp"}, {"staleness", "1"}, {"server", "beside"}}}}) {
+  for (const auto& [strategy, options] : {std::pair<std::string, OptionTexts>{"allreduce", {}},
+                                          {"local-sgd", {{"period", "4"}}},
+                                          {"dpsgd", {}},
+                                          {"adpsgd", {}},
+                                          {"adpsgd", {{"graph", "any"}}},
+                                          {"ripples", {}},
+                                          {"ripples", {{"groups", "static"}, {"group_size", "2"}}},
+                                          {"ripples", {{"groups", "random"}}},
+                                          {"ripples", {{"groups", "ready"}}},
+                                          {"ripples", {{"overlap", "1"}, {"section", "3"}}},
+                                          {"ps", {}},
+                                          {"ps", {{"mode", "asp"}}},
+                                          {"ps", {{"mode", "ssp"}, {"staleness", "1"}, {"server", "beside"}}},
+                                          {"dear", {}},
+                                          {"dear", {{"gather", "gradients"}}},
+                                          {"dear", {{"fusion", "auto"}}},
+                                          {"allreduce", {{"schedule", "horovod"}}},
+                                          {"allreduce", {{"schedule", "priority"}}}}) {
     sim::Simulation simulation = simulation_of(strategy, options, 3);
     simulation.steps = 33;
     const Job job(simulation);

@@ -1,0 +1,23 @@
+// What simulations of the schedules have in common.
+#pragma once
+
+#include "starling/core/text.h"
+#include "starling/sim/simulation.h"
+#include "tests/support/layers.h"
+#include "tests/support/simulations.h"
+
+namespace starling::testing {
+
+// With these options on top.
+inline strategy::OptionTexts with(strategy::OptionTexts options, const strategy::OptionTexts& more) {
+  for (const auto& [name, value] : more) options[name] = value;
+  return options;
+}
+
+// One rank has half the speed, and all have good and bad steps.
+inline void make_uneven(sim::Cluster& cluster) {
+  cluster.workers.back().speed = 0.5;
+  for (sim::WorkerSpec& worker : cluster.workers) worker.jitter = {sim::Jitter::Kind::kLognormal, 0.5, 0};
+}
+
+}  // namespace starling::testing

@@ -199,6 +199,7 @@ TEST(Models, HaveTheSizesTheyAreKnownFor) {
   const InputShape grey{.channels = 1, .height = 28, .width = 28},
       colour{.channels = 3, .height = 32, .width = 32};
   EXPECT_EQ(parameters_of("lenet", grey), 61'706U);
+  EXPECT_EQ(parameters_of("deep", grey), 6'403'210U);
   EXPECT_EQ(parameters_of("cnn", colour), 2'122'186U);
   EXPECT_NEAR(static_cast<double>(parameters_of("resnet20", colour)), 272'000, 3000);
   EXPECT_THAT(starling::testing::refusal([] { make_model("lenet", {.height = 8, .width = 8}, "--model"); }),
@@ -207,7 +208,7 @@ TEST(Models, HaveTheSizesTheyAreKnownFor) {
 
 TEST(Models, GiveLogitsOfTheirInput) {
   const InputShape grey{};
-  for (const char* const name : {"mlp", "lenet", "cnn", "resnet20"}) {
+  for (const char* const name : {"mlp", "deep", "lenet", "cnn", "resnet20"}) {
     const auto model = make_model(name, grey, "--model");
     EXPECT_EQ(model->forward(::torch::randn({2, 1, 28, 28})).sizes(), (std::vector<std::int64_t>{2, 10}))
         << name;

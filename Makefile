@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 CONFIGURE_FLAGS = $(if $(STARLING_WERROR),-D STARLING_WERROR=$(STARLING_WERROR))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-lint configure build demo test bench bench-ripples format lint install clean
+.PHONY: help setup setup-lint configure build demo test bench bench-ripples bench-dear format lint install clean
 
 help:
 	@echo "make build                 the program build/starling, tests, benchmarks and examples"
@@ -14,6 +14,7 @@ help:
 	@echo "make test                  build, run all tests, report what was skipped"
 	@echo "make bench                 run all benchmarks"
 	@echo "make bench-ripples         the table of the Ripples paper again, simulated and real: a quarter of an hour"
+	@echo "make bench-dear            the table of the DeAR paper again, simulated: a quarter of an hour"
 	@echo "make format                format the C++ sources in place"
 	@echo "make lint                  formatting, layers, clang-tidy"
 	@echo "make install PREFIX=...    install the program, the library and its CMake package"
@@ -50,6 +51,9 @@ bench: build
 
 bench-ripples: build
 	bench/papers/ripples
+
+bench-dear: build
+	bench/papers/dear
 
 format: setup-lint
 	@tools/format

@@ -55,11 +55,9 @@ Json cluster_json(const sim::Cluster& cluster) {
 }
 
 Json optimizer_json(const optim::OptimizerSpec& spec) {
-  return {{"kind", optim::name_of(spec.kind)},
-          {"learning_rate", spec.learning_rate},
-          {"momentum", spec.momentum},
-          {"nesterov", spec.nesterov},
-          {"weight_decay", spec.weight_decay}};
+  return {{"kind", optim::name_of(spec.kind)}, {"learning_rate", spec.learning_rate},
+          {"momentum", spec.momentum},         {"nesterov", spec.nesterov},
+          {"weight_decay", spec.weight_decay}, {"clip_norm", spec.clip_norm}};
 }
 
 std::string config_json(const SimulatePlan& plan, const std::vector<std::string>& flags) {

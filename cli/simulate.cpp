@@ -129,6 +129,8 @@ void add_training_flags(CLI::App& command, SimulateText& text) {
   command.add_option("--momentum", text.momentum, "(0)")->group(kGroup);
   command.add_flag("--nesterov", text.nesterov, "with --momentum")->group(kGroup);
   command.add_option("--weight-decay", text.weight_decay, "(0)")->group(kGroup);
+  command.add_option("--clip-norm", text.clip_norm, "largest 2-norm of a gradient; 0: any (0)")
+      ->group(kGroup);
 }
 
 void add_run_flags(CLI::App& command, SimulateText& text) {

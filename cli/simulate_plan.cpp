@@ -39,6 +39,7 @@ optim::OptimizerSpec read_optimizer(const SimulateText& text) {
   spec.learning_rate = parse_number(text.lr, "--lr", 0, kLarge);
   spec.momentum = parse_number(text.momentum.value_or("0"), "--momentum", 0, 1);
   spec.weight_decay = parse_number(text.weight_decay, "--weight-decay", 0, kLarge);
+  spec.clip_norm = parse_number(text.clip_norm, "--clip-norm", 0, kLarge);
   spec.nesterov = text.nesterov;
   optim::check(spec);
   return spec;

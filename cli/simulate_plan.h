@@ -30,6 +30,7 @@ struct SimulateText {
   std::string lr = "0.1";
   Given momentum;
   std::string weight_decay = "0";
+  std::string clip_norm = "0";
   bool nesterov = false;
 
   Given steps;

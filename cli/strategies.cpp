@@ -17,7 +17,7 @@ using strategy::Row;
 std::string default_of(const OptionSpec& option) { return option.fallback.empty() ? "-" : option.fallback; }
 
 std::string help_of(const OptionSpec& option) {
-  return option.only_with.empty() ? option.help : concat(option.help, " (with ", option.only_with, ")");
+  return option.only_with.empty() ? option.help : concat(option.help, " (with ", option.condition(), ")");
 }
 
 struct Promise {

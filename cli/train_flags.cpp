@@ -42,6 +42,8 @@ void add_learning_flags(CLI::App& command, TrainText& text) {
   command.add_option("--momentum", text.momentum, "of sgd (0.9)")->group(kGroup);
   command.add_flag("--nesterov", text.nesterov, "of sgd")->group(kGroup);
   command.add_option("--weight-decay", text.weight_decay, "(0)")->group(kGroup);
+  command.add_option("--clip-norm", text.clip_norm, "largest 2-norm of a gradient; 0: any (0)")
+      ->group(kGroup);
   command.add_option("--warmup", text.warmup, "steps in which the learning rate grows (0)")->group(kGroup);
   command.add_option("--lr-schedule", text.schedule, "constant, step, cosine (constant)")->group(kGroup);
 }

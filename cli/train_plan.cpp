@@ -36,6 +36,7 @@ optim::OptimizerSpec read_optimizer(const TrainText& text) {
   if (sgd) spec.momentum = parse_number(text.momentum.value_or("0.9"), "--momentum", 0, 1);
   spec.nesterov = text.nesterov;
   spec.weight_decay = parse_number(text.weight_decay.value_or("0"), "--weight-decay", 0, kLarge);
+  spec.clip_norm = parse_number(text.clip_norm.value_or("0"), "--clip-norm", 0, kLarge);
   optim::check(spec);
   return spec;
 }

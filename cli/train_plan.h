@@ -33,6 +33,7 @@ struct TrainText {
   Given momentum;
   bool nesterov = false;
   Given weight_decay;
+  Given clip_norm;
   Given warmup;
   std::string schedule = "constant";
   std::string threads = "1";

@@ -43,6 +43,17 @@ struct Generated {
   }
 };
 
+// How much was sent together, where that was looked for while the run went on.
+struct Fusion {
+  struct Trial {
+    std::uint64_t bytes = 0;
+    double seconds = 0;  // of a step
+  };
+  std::vector<Trial> trials;
+  std::uint64_t bytes = 0;  // at the end; 0: it was not looked for
+  bool settled = false;     // the search was over
+};
+
 struct Journal {
   std::vector<Span> spans;  // in the order in which they ended
   bool keeps_spans =
@@ -51,6 +62,7 @@ struct Journal {
   std::uint64_t samples = 0;
   Staleness staleness;
   Generated generated;
+  Fusion fusion;
   // So far, without what went on in the background. Waiting contains the bytes' time on the wire.
   Duration computing{};
   Duration waiting{};

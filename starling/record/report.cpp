@@ -69,7 +69,7 @@ class Report {
     }
   }
 
-  std::string text() const { return table() + progress() + outcome() + blame() + unhappy_ends(); }
+  std::string text() const { return table() + progress() + outcome() + fusion() + blame() + unhappy_ends(); }
 
  private:
   double time_of(std::size_t i) const { return seconds_of(run_.ranks[i].end - run_.ranks[i].begin); }
@@ -84,6 +84,7 @@ class Report {
   std::string worker_line(std::size_t i) const;
   std::string progress() const;
   std::string outcome() const;
+  std::string fusion() const;
   std::string blame() const;
   std::string no_blame() const;
   std::string unhappy_ends() const;
@@ -150,6 +151,17 @@ std::string Report::outcome() const {
                         : "target not reached");
   }
   return parts.empty() ? "" : join(parts) + "\n";
+}
+
+std::string Report::fusion() const {
+  for (const RankRecord& record : run_.ranks) {
+    const Fusion& fusion = record.journal.fusion;
+    if (fusion.bytes == 0) continue;
+    const std::string tried = concat(fusion.trials.size(), fusion.trials.size() == 1 ? " trial" : " trials");
+    return concat("fusion: ", bytes_text(fusion.bytes), fusion.settled ? ", the best of " : ", so far ",
+                  tried, "\n");
+  }
+  return "";
 }
 
 std::string Report::blame() const {

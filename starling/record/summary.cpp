@@ -48,6 +48,20 @@ Json generator(const Run& run) {
           {"censuses", all.censuses}};
 }
 
+// Null where it was not tuned.
+Json fusion(const Run& run) {
+  for (const RankRecord& record : run.ranks) {
+    const Fusion& fusion = record.journal.fusion;
+    if (fusion.bytes == 0) continue;
+    Json trials = Json::array();
+    for (const Fusion::Trial& trial : fusion.trials) {
+      trials.push_back({{"bytes", trial.bytes}, {"step_seconds", trial.seconds}});
+    }
+    return {{"bytes", fusion.bytes}, {"settled", fusion.settled}, {"trials", std::move(trials)}};
+  }
+  return {};
+}
+
 Json unhappy_ends(const Run& run) {
   Json json = Json::object();
   for (const RankRecord& record : run.ranks) {
@@ -149,6 +163,7 @@ std::string summary_json(const Run& run, const Waits& waits, std::optional<doubl
   json["consensus_distance"] = number(run.consensus_distance);
   json["staleness"] = staleness(run);
   json["generator"] = generator(run);
+  json["fusion"] = fusion(run);
   json["ended"] = unhappy_ends(run);
   json["events"] = run.events == 0 ? Json() : Json(run.events);
   if (wall_seconds) json["wall_seconds"] = number(wall_seconds);

@@ -56,12 +56,34 @@ Span get_span(ByteReader& in) {
   return span;
 }
 
+void put(ByteWriter& out, const record::Fusion& fusion) {
+  out.put(fusion.bytes).put(fusion.settled).put<std::uint64_t>(fusion.trials.size());
+  for (const record::Fusion::Trial& trial : fusion.trials) out.put(trial.bytes).put(trial.seconds);
+}
+
+record::Fusion get_fusion(ByteReader& in) {
+  constexpr std::size_t kTrialBytes = sizeof(std::uint64_t) + sizeof(double);
+  record::Fusion fusion;
+  fusion.bytes = in.get<std::uint64_t>();
+  fusion.settled = in.get<std::uint8_t>() != 0;
+  const auto trials = in.get<std::uint64_t>();
+  if (trials > in.left() / kTrialBytes) {
+    in.refuse(concat(trials, " trials do not fit in ", in.left(), " bytes"));
+  }
+  for (std::uint64_t i = 0; i < trials; ++i) {
+    const auto bytes = in.get<std::uint64_t>();
+    fusion.trials.push_back({bytes, in.get<double>()});
+  }
+  return fusion;
+}
+
 Journal get_journal(ByteReader& in) {
   Journal journal;
   journal.steps = in.get<std::uint64_t>();
   journal.samples = in.get<std::uint64_t>();
   journal.staleness = in.get<record::Staleness>();
   journal.generated = in.get<record::Generated>();
+  journal.fusion = get_fusion(in);
   journal.computing = in.get<Duration>();
   journal.waiting = in.get<Duration>();
   const auto spans = in.get<std::uint64_t>();
@@ -80,6 +102,7 @@ Bytes to_bytes(const RankRecord& record) {
   out.put_text(record.ended);
   const Journal& journal = record.journal;
   out.put(journal.steps).put(journal.samples).put(journal.staleness).put(journal.generated);
+  put(out, journal.fusion);
   out.put(journal.computing).put(journal.waiting).put<std::uint64_t>(journal.spans.size());
   for (const Span& span : journal.spans) put(out, span);
   return out.take();

@@ -143,6 +143,7 @@ bool Session::next() {
     const Errand errand = errands_.take();
     if (errand.kind == Errand::Kind::kBatch) {
       notes_.begin();
+      step_ = errand.step;
       return true;
     }
     serve(errand);

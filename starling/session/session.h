@@ -65,6 +65,9 @@ class Session {
   // Waits until the strategy wants a gradient. False when the run is over. Throws what the strategy threw.
   bool next();
 
+  // Between next() and computed(): the step that the batch is of, counted from 1.
+  std::uint64_t step() const { return step_; }
+
   // Between next() and computed(): what to compute, of an epoch of so many batches, the same on all workers.
   // Each call takes a share. May wait for rank 0; throws PeerLost if that is lost, and what the engine threw.
   Share next_share(std::uint64_t epoch, std::uint64_t batches);
@@ -140,6 +143,7 @@ class Session {
   std::future<std::vector<record::RankRecord>> collected_ = records_.get_future();
   bool records_given_ = false;  // the engine's thread
   std::optional<SyncCheck> sync_check_;
+  std::uint64_t step_ = 0;
   std::uint64_t updated_step_ = 0;
   double learning_rate_ = 0;
   bool over_ = false;

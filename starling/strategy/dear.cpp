@@ -193,10 +193,10 @@ Row dear_row() {
       .name = "dear",
       .summary =
           "synchronous SGD: gradients are reduce-scattered during backward, gathered during the next forward",
-      .options = {OptionSpec::choice(
-                      "algorithm", {"auto", "ring", "halving"},
-                      "of both halves; auto: halving where the workers are a power of two and each "
-                      "has a host, else ring"),
+      .options = {OptionSpec::choice("algorithm", {"auto", "ring", "halving"},
+                                     "of both halves; auto: direct on shared memory, halving where the "
+                                     "workers are a power of two and each "
+                                     "has a host, else ring"),
                   fusion_option("largest size of a bucket; default: 25m; auto: tuned while training"),
                   OptionSpec::size_of("edge", "256k", "size of the buckets at both ends of the model"),
                   window_option(),

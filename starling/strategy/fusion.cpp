@@ -20,7 +20,19 @@ void Fusion::step_begins() {
   const std::optional<Time> before = std::exchange(began_, now);
   if (before && now > *before) tuner_->note(seconds_of(now - *before));
   told_.push_back(tuner_->threshold());
-  if (before) tell_others(self_, outbox_, self_.everyone(), tag_of(Channel::kFusion), told_.back());
+  if (!before) return;
+  note();
+  tell_others(self_, outbox_, self_.everyone(), tag_of(Channel::kFusion), told_.back());
+}
+
+void Fusion::note() {
+  record::Fusion& noted = self_.journal().fusion;
+  noted.bytes = tuner_->threshold();
+  noted.settled = tuner_->settled();
+  const std::vector<tuning::Trial>& trials = tuner_->trials();
+  for (std::size_t i = noted.trials.size(); i < trials.size(); ++i) {
+    noted.trials.push_back({trials[i].threshold, trials[i].seconds});
+  }
 }
 
 Task<std::uint64_t> Fusion::agreed() {

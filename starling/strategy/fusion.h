@@ -31,6 +31,7 @@ class Fusion {
 
  private:
   bool leads() { return self_.rank() == 0; }
+  void note();
 
   Worker& self_;
   FusionSetting setting_;

@@ -151,6 +151,16 @@ std::string OptionSpec::allowed() const {
   return "";
 }
 
+std::string OptionSpec::condition() const {
+  std::string text = only_with;
+  const std::size_t last = text.rfind('|');
+  if (last != std::string::npos) text.replace(last, 1, " or ");
+  for (std::size_t bar = text.find('|'); bar != std::string::npos; bar = text.find('|')) {
+    text.replace(bar, 1, ", ");
+  }
+  return text;
+}
+
 Options Options::parse(const std::vector<OptionSpec>& specs, std::string_view owner,
                        const OptionTexts& given) {
   Options options;
@@ -164,12 +174,13 @@ Options Options::parse(const std::vector<OptionSpec>& specs, std::string_view ow
     options.values_[name] = text;
   }
   for (const auto& [name, text] : given) {
-    const std::string& condition = find(specs, owner, name).only_with;
+    const OptionSpec& spec = find(specs, owner, name);
+    const std::string& condition = spec.only_with;
     if (condition.empty()) continue;
     const std::size_t cut = condition.find('=');
     const std::string other = condition.substr(0, cut);
     if (is_one_of(options.values_.at(other), condition.substr(cut + 1))) continue;
-    throw InvalidArgument(concat("strategy ", owner, ", option ", name, ": it belongs to ", condition,
+    throw InvalidArgument(concat("strategy ", owner, ", option ", name, ": it belongs to ", spec.condition(),
                                  ", and ", other, " is ", options.values_.at(other)));
   }
   return options;

@@ -42,6 +42,8 @@ struct OptionSpec {
 
   // "1 to 1000000", "bsp, asp, ssp"
   std::string allowed() const;
+  // `only_with` to be read: "mode=ssp", "mode=ssp or bsp"
+  std::string condition() const;
 };
 
 using OptionTexts = std::map<std::string, std::string>;

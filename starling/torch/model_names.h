@@ -5,7 +5,7 @@
 
 namespace starling::torch {
 
-inline constexpr std::string_view kModelNames[] = {"mlp", "lenet", "cnn", "resnet20", "charlm"};
+inline constexpr std::string_view kModelNames[] = {"mlp", "deep", "lenet", "cnn", "resnet20", "charlm"};
 
 // Whether it learns text; the others learn pictures.
 constexpr bool learns_text(std::string_view model) { return model == "charlm"; }

@@ -5,9 +5,11 @@
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace starling::torch {
@@ -26,6 +28,21 @@ struct InputShape {
 class Model : public ::torch::nn::Module {
  public:
   virtual ::torch::Tensor forward(const ::torch::Tensor& input) = 0;
+
+  // Called in a forward pass with each module just before its parameters are used.
+  void on_use(const std::function<void(::torch::nn::Module& module)>& use);
+
+ protected:
+  // The output of a child, which is a holder. A function of both, so that the inputs of nested calls are
+  // computed before the child is asked for.
+  template <class Child, class Input>
+  auto run(Child& child, Input&& input) {
+    if (use_) use_(*child);
+    return child(std::forward<Input>(input));
+  }
+
+ private:
+  std::function<void(::torch::nn::Module&)> use_;
 };
 
 // InvalidArgument, naming `what`, for pictures that are too small for the model. The name is one of

@@ -25,10 +25,15 @@ std::optional<Time> death_of(const sim::Cluster& cluster, Rank worker) {
   return {};
 }
 
+void sleep_until(Time due, Time now) {
+  if (now < due) std::this_thread::sleep_for(due - now);
+}
+
 }  // namespace
 
-Pacer::Pacer(const sim::Cluster& cluster, Rank worker, std::optional<Duration> step, Random random)
-    : pace_(cluster, worker),
+Pacer::Pacer(const sim::Cluster& cluster, Rank worker, std::optional<Duration> step, Random random,
+             const std::vector<strategy::Section>& sections)
+    : clock_(sim::Pace(cluster, worker), sections),
       jitter_(cluster.workers.at(static_cast<std::size_t>(worker)).jitter),
       dies_(death_of(cluster, worker)),
       step_(step),
@@ -38,17 +43,36 @@ Pacer::Pacer(const sim::Cluster& cluster, Rank worker, std::optional<Duration> s
 void Pacer::begin(Time now) {
   if (dies_ && now >= *dies_) kill(getpid(), SIGKILL);
   begun_ = now;
+  waited_ = {};
+  factor_ = sim::draw(jitter_, random_);
+  if (step_) clock_.begin(now, seconds_of(*step_) * factor_);
+}
+
+void Pacer::waited(Duration time) {
+  waited_ += time;
+  clock_.stand_still(time);
+}
+
+void Pacer::forward(std::span<const std::size_t> sections, Time now) {
+  if (!step_) return;
+  Time due = now;
+  for (const std::size_t section : sections) due = clock_.forward(section);
+  sleep_until(due, now);
+}
+
+void Pacer::backward(std::size_t section, Time now) {
+  if (step_) sleep_until(clock_.backward(section), now);
 }
 
 void Pacer::end(Time now) {
-  const double factor = sim::draw(jitter_, random_);
-  const Duration work = step_.value_or(now - begun_);
-  const Time due = pace_.finish(begun_, seconds_of(work) * factor);
+  const Duration took = now - begun_ - waited_;
+  if (!step_) clock_.begin(begun_ + waited_, seconds_of(took) * factor_);
+  const Time due = clock_.end();
   ++steps_;
-  if (now < due) return std::this_thread::sleep_for(due - now);
+  if (now < due) return sleep_until(due, now);
   if (!step_ || now - due < kTolerance) return;
   ++late_;
-  late_work_ += now - begun_;
+  late_work_ += took;
 }
 
 std::string Pacer::complaint() const {

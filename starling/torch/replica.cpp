@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_set>
+#include <utility>
 
 #include "starling/core/error.h"
 
@@ -68,10 +69,12 @@ Replica::Replica(::torch::nn::Module& module) : hooks_(std::make_unique<Hooks>()
     }
     check_parameter(item.key(), tensor);
     const auto count = static_cast<std::size_t>(tensor.numel());
+    section_of_.emplace(tensor.unsafeGetTensorImpl(), sections_.size());
     sections_.push_back({item.key(), size_, count});
     parameters_.push_back(tensor);
     size_ += count;
   }
+  left_out_.resize(sections_.size());
   if (size_ == 0) throw InvalidArgument("the model has no parameter that needs a gradient");
   for (const auto& item : module.named_buffers()) {
     if (!item.value().defined()) continue;
@@ -89,6 +92,21 @@ Replica::~Replica() {
     parameter.mutable_grad() = Tensor();
     parameter.set_data(parameter.detach().clone());
   }
+}
+
+std::vector<std::size_t> Replica::sections_of(const ::torch::nn::Module& module) const {
+  std::vector<std::size_t> sections;
+  for (const Tensor& parameter : module.parameters()) {
+    const auto found = section_of_.find(parameter.unsafeGetTensorImpl());
+    if (found != section_of_.end()) sections.push_back(found->second);
+  }
+  std::sort(sections.begin(), sections.end());
+  sections.erase(std::unique(sections.begin(), sections.end()), sections.end());
+  return sections;
+}
+
+bool Replica::holds(const Tensor& parameter) const {
+  return section_of_.contains(parameter.unsafeGetTensorImpl());
 }
 
 std::vector<float> Replica::values() const {
@@ -135,7 +153,7 @@ void Replica::add_hook(std::size_t section) {
   const auto key = accumulator->add_post_hook(std::make_unique<::torch::autograd::utils::LambdaPostHook>(
       [this, section](const ::torch::autograd::variable_list& outputs,
                       const ::torch::autograd::variable_list&) {
-        collect(section);
+        if (!left_out_[section]) collect(section);
         if (ready_) ready_(section);
         return outputs;
       }));
@@ -143,12 +161,44 @@ void Replica::add_hook(std::size_t section) {
 }
 
 void Replica::zero_gradients() {
-  std::memset(flat_gradients_.data(), 0, flat_gradients_.size_bytes());
-  for (std::size_t i = 0; i < sections_.size(); ++i) parameters_[i].mutable_grad() = gradients_[i];
+  for (std::size_t i = 0; i < sections_.size(); ++i) {
+    left_out_[i] = !usable(i);
+    if (left_out_[i]) {
+      parameters_[i].mutable_grad() = Tensor();
+    } else {
+      zero(i);
+    }
+  }
+}
+
+void Replica::take_over(std::size_t section) {
+  if (!left_out_[section]) return;
+  left_out_[section] = false;
+  zero(section);
+}
+
+void Replica::zero(std::size_t section) {
+  const strategy::Section& place = sections_[section];
+  const std::span<float> gradient = flat_gradients_.subspan(place.offset, place.count);
+  std::memset(gradient.data(), 0, gradient.size_bytes());
+  parameters_[section].mutable_grad() = gradients_[section];
 }
 
 void Replica::collect_gradients() {
-  for (std::size_t i = 0; i < sections_.size(); ++i) collect(i);
+  for (std::size_t i = 0; i < sections_.size(); ++i) {
+    if (!left_out_[i]) collect(i);
+  }
+}
+
+void Replica::with_gradients_of(Slice part, const std::function<void()>& update) {
+  std::vector<Tensor> before;
+  for (std::size_t i = 0; i < sections_.size(); ++i) {
+    const strategy::Section& place = sections_[i];
+    const bool inside = part.begin <= place.offset && place.offset + place.count <= part.end;
+    before.push_back(std::exchange(parameters_[i].mutable_grad(), inside ? gradients_[i] : Tensor()));
+  }
+  update();
+  for (std::size_t i = 0; i < sections_.size(); ++i) parameters_[i].mutable_grad() = std::move(before[i]);
 }
 
 void Replica::collect(std::size_t section) {

@@ -17,8 +17,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "starling/core/partition.h"
 #include "starling/strategy/section.h"
 
 namespace starling::torch {
@@ -34,6 +36,10 @@ class Replica {
 
   const std::vector<strategy::Section>& sections() const { return sections_; }
   std::size_t size() const { return size_; }
+  // Of the parameters of a module and of all modules in it, ascending, each once. Frozen parameters and those
+  // of other models have none.
+  std::vector<std::size_t> sections_of(const ::torch::nn::Module& module) const;
+  bool holds(const ::torch::Tensor& parameter) const;
   // The parameters, flat.
   std::vector<float> values() const;
 
@@ -48,12 +54,26 @@ class Replica {
   // Called in a backward pass when a section's gradient is complete.
   void on_gradient(std::function<void(std::size_t section)> ready) { ready_ = std::move(ready); }
 
-  // Before a backward pass: the gradients are zero.
+  // Which sections are the program's at the moment; without it all are. The gradients of the others are not
+  // touched, and the parameters have none, so that the program does not touch them either.
+  void set_usable(std::function<bool(std::size_t section)> usable) { usable_ = std::move(usable); }
+
+  // Before a batch: the gradients of sections that are the program's are zero.
   void zero_gradients();
-  // After it: gradients that the program has put elsewhere, by zero_grad() for instance, are brought back.
+  // A section has become the program's: its gradient is zero, if it was left out before.
+  void take_over(std::size_t section);
+  // After a backward pass: gradients that the program has put elsewhere, by zero_grad() for instance, are
+  // brought back.
   void collect_gradients();
 
+  // The gradients of all sections, whosever they are: for updates.
+  std::span<float> flat_gradients() const { return flat_gradients_; }
+  // Calls `update` while exactly the parameters in the part, which is whole sections, have a gradient.
+  void with_gradients_of(Slice part, const std::function<void()>& update);
+
  private:
+  bool usable(std::size_t section) const { return !usable_ || usable_(section); }
+  void zero(std::size_t section);
   void collect(std::size_t section);
   void add_hook(std::size_t section);
 
@@ -63,7 +83,10 @@ class Replica {
   std::vector<::torch::Tensor> frozen_;
   std::vector<::torch::Tensor> buffers_;
   std::size_t size_ = 0;
+  std::unordered_map<const void*, std::size_t> section_of_;  // by ::torch::TensorImpl of the parameter
   std::span<float> flat_gradients_;
+  std::function<bool(std::size_t)> usable_;
+  std::vector<bool> left_out_;  // by section: not zeroed in this batch yet
   std::function<void(std::size_t)> ready_;
   // The nodes of autograd that add up gradients. They hold the hooks, and live only as long as somebody holds
   // them.

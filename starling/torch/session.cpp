@@ -1,11 +1,13 @@
 #include "starling/torch/session.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <exception>
 
 #include "starling/core/error.h"
 #include "starling/core/log.h"
 #include "starling/torch/flat_form.h"
+#include "starling/torch/gate.h"
 
 namespace starling::torch {
 
@@ -23,14 +25,24 @@ session::Session::Setting setting_for(const Replica& replica, const SessionOptio
   } catch (const InvalidArgument& error) {
     setting.no_flat_optimizer = error.what();
   }
+  setting.optimizer.clip_norm = options.clip_norm;
   return setting;
+}
+
+const SessionOptions& checked(const SessionOptions& options) {
+  if (std::isfinite(options.clip_norm) && options.clip_norm >= 0) return options;
+  throw InvalidArgument(
+      concat("clip_norm is ", options.clip_norm, "; allowed: a finite number, 0 or more"));
 }
 
 }  // namespace
 
 Session::Session(const SessionOptions& options, ::torch::nn::Module& module,
                  ::torch::optim::Optimizer& optimizer)
-    : options_(options), replica_(module), exceptions_(std::uncaught_exceptions()) {
+    : options_(checked(options)),
+      replica_(module),
+      optimizer_(optimizer, replica_, options.clip_norm),
+      exceptions_(std::uncaught_exceptions()) {
   auto setting = setting_for(replica_, options, optimizer);
   if (!membership_.standing().trains()) {
     session::serve(membership_, std::move(setting));
@@ -40,13 +52,11 @@ Session::Session(const SessionOptions& options, ::torch::nn::Module& module,
   program.extras = replica_.extras();
   program.fixed = replica_.fixed();
   program.learning_rate = [&optimizer] { return learning_rate(optimizer); };
-  program.update = [this, &optimizer](Slice part, std::uint64_t) {
-    if (part.size() != replica_.size()) throw Error("an optimiser of LibTorch updates the whole model only");
-    optimizer.step();
-  };
+  program.update = [this](Slice part, std::uint64_t step) { optimizer_.update(part, step); };
   session_ = std::make_unique<session::Session>(membership_, std::move(setting), replica_.values(), program);
   more_ = session_->next();
   replica_.bind(session_->parameters(), session_->gradients());
+  replica_.set_usable([this](std::size_t section) { return session_->usable(section); });
   replica_.on_gradient([this](std::size_t section) { session_->section_ready(section); });
 }
 
@@ -66,6 +76,7 @@ bool Session::step(const ::torch::Tensor& loss, std::optional<std::size_t> sampl
 bool Session::step(double loss, std::size_t samples) {
   if (!more_) throw Error("step() after the end of the run");
   replica_.collect_gradients();
+  optimizer_.latch(session_->step());
   session_->computed({.samples = samples, .loss = loss});
   return advance();
 }
@@ -75,6 +86,17 @@ bool Session::advance() {
   more_ = session_->next();
   if (more_) replica_.zero_gradients();
   return more_;
+}
+
+// An evaluation does not bind the forward passes of the training to ask as it does.
+void Session::use(const ::torch::nn::Module& module) {
+  if (!more_) return;
+  if (!::torch::GradMode::is_enabled()) return flush();
+  pass_gate(*session_, replica_, replica_.sections_of(module));
+}
+
+void Session::flush() {
+  if (more_) pass_all_gates(*session_, replica_);
 }
 
 void Session::finish() {
@@ -89,6 +111,7 @@ void Session::expect(std::size_t samples) {
 }
 
 void Session::idle_step() {
+  optimizer_.latch(session_->step());
   session_->computed({.samples = 0});
   advance();
 }

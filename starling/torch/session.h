@@ -11,17 +11,24 @@
 // The strategy and its options are the launcher's business. The program need not call zero_grad() or
 // optimizer.step(): the session zeroes the gradients, and the optimiser makes its step when the strategy says
 // so. docs/libtorch.md has the rules for models, optimisers, data and threads.
+//
+// Some strategies (`dear`, `allreduce --schedule priority`) complete an update during the next forward pass.
+// They gain by it if the forward pass says what it is about to use, by ready() or with a Gated
+// (starling/torch/gated.h).
 #pragma once
 
 #include <torch/torch.h>
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <type_traits>
 
 #include "starling/session/membership.h"
 #include "starling/session/session.h"
 #include "starling/torch/replica.h"
+#include "starling/torch/section_optimizer.h"
 #include "starling/torch/shard.h"
 
 namespace starling::torch {
@@ -30,6 +37,7 @@ struct SessionOptions {
   bool dynamic_shards = false;  // whoever is ready takes the next batch; else all get equally many
   bool equal_batches = false;   // all batches of all workers have equally many samples: means need no weights
   std::uint64_t seed = 1;       // of the order of the data; the same on all workers
+  double clip_norm = 0;  // largest 2-norm of a step's mean gradient, which is scaled down to it; 0: any
 };
 
 class Session {
@@ -66,6 +74,19 @@ class Session {
   bool step(const ::torch::Tensor& loss, std::optional<std::size_t> samples = {});
   bool step(double loss, std::size_t samples);
 
+  // In a forward pass: it is about to use the parameters of this module and of all in it, of a module, a
+  // pointer or a holder as above. Waits until they are those of this step. A pass that asked for a module in
+  // the last step must do so in this one, if it uses it; one that asks for nothing finds all complete. Without
+  // gradients, as in an evaluation, it waits for the whole model and promises nothing. Nothing is waited for
+  // when the run is over.
+  template <class Module>
+  void ready(Module&& module) {
+    use(module_of(module));
+  }
+  // Before the program looks at the whole model, to evaluate or to save it: waits until it is that of this
+  // step.
+  void flush();
+
   // There are no more data. The model is this worker's last.
   void finish();
 
@@ -75,12 +96,16 @@ class Session {
 
   Session(const SessionOptions& options, ::torch::nn::Module& module, ::torch::optim::Optimizer& optimizer);
 
-  static ::torch::nn::Module& module_of(::torch::nn::Module& module) { return module; }
-  template <class Holder>
-  static ::torch::nn::Module& module_of(Holder& holder) {
-    return *holder;
+  template <class Module>
+  static auto& module_of(Module& model) {
+    if constexpr (std::derived_from<std::remove_const_t<Module>, ::torch::nn::Module>) {
+      return model;
+    } else {
+      return *model;
+    }
   }
 
+  void use(const ::torch::nn::Module& module);
   bool advance();
   session::Session& engine() { return *session_; }
   const SessionOptions& options() const { return options_; }
@@ -93,6 +118,7 @@ class Session {
   session::Membership membership_;
   std::unique_ptr<session::Session> session_;  // holds the memory that the replica is bound to
   Replica replica_;
+  SectionOptimizer optimizer_;
   std::optional<std::size_t> expected_;
   std::uint64_t epoch_ = 0;
   bool more_ = false;

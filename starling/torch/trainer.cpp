@@ -9,6 +9,7 @@
 #include "starling/strategy/registry.h"
 #include "starling/torch/curve.h"
 #include "starling/torch/feed.h"
+#include "starling/torch/gate.h"
 #include "starling/torch/pacer.h"
 #include "starling/torch/replica.h"
 
@@ -57,6 +58,7 @@ class Trainer {
   std::vector<float> start();
   void loop();
   void bind();
+  void use(const ::torch::nn::Module& module);
   Share next_share();
   void compute(const Share& share);
   void save(const session::Save& save);
@@ -166,7 +168,8 @@ std::optional<TrainResult> Trainer::run() {
     setting.own_models = true;
   }
   pacer_.emplace(setting_.cluster, rank(), setting_.pace,
-                 Random(setting_.seed).fork(kPaceStream).fork(static_cast<std::uint64_t>(rank())));
+                 Random(setting_.seed).fork(kPaceStream).fork(static_cast<std::uint64_t>(rank())),
+                 replica_->sections());
   session_ = std::make_unique<Session>(membership_, std::move(setting), start(), program());
   running_ = session_.get();
   loop();
@@ -205,11 +208,23 @@ void Trainer::loop() {
 void Trainer::bind() {
   bound_ = true;
   replica_->bind(session_->parameters(), session_->gradients());
-  // A gradient that is there before its time, by an emulated clock, is not passed on: its step is not over.
-  if (!setting_.pace)
-    replica_->on_gradient([this](std::size_t section) { session_->section_ready(section); });
+  replica_->set_usable([this](std::size_t section) { return session_->usable(section); });
+  replica_->on_gradient([this](std::size_t section) {
+    pacer_->backward(section, Time(session_->elapsed()));
+    session_->section_ready(section);
+  });
+  model_->on_use([this](const ::torch::nn::Module& module) { use(module); });
   if (!resumed_) return;
   for (std::uint64_t done = go_on(); done > 0; --done) session_->next_share(epoch_, batches());
+}
+
+void Trainer::use(const ::torch::nn::Module& module) {
+  const std::vector<std::size_t> sections = replica_->sections_of(module);
+  const Duration asked = session_->elapsed();
+  pass_gate(*session_, *replica_, sections);
+  const Duration through = session_->elapsed();
+  pacer_->waited(through - asked);
+  pacer_->forward(sections, Time(through));
 }
 
 // Sets the epoch to that of the checkpoint. Returns how many batches of it this rank had, those included that

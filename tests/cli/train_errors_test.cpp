@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Learning, BadTraining,
     ::testing::Values(
-        Bad{"--model vgg", "'vgg'", "mlp, lenet, cnn, resnet20, charlm"},
+        Bad{"--model vgg", "'vgg'", "mlp, deep, lenet, cnn, resnet20, charlm"},
         Bad{"--model=", "unknown model ''", "mlp, lenet"},
         Bad{"--model charlm", "charlm learns text", "glyphs is pictures"},
         Bad{"--data glyph", "'glyph'", "did you mean 'glyphs'?"}, Bad{"--data mnist", "'mnist'", "mnist:DIR"},

@@ -34,6 +34,7 @@ RankRecord sample() {
   record.journal.add({.activity = record::Activity::kWait, .whom = 2, .end = Time(Duration(5))});
   record.journal.add({.activity = record::Activity::kMeet, .background = true, .meeting = 77});
   record.journal.spans.back().detail = {record::Detail::Kind::kAllGather, 4, 2, 6};
+  record.journal.fusion = {{{1 << 20, 0.5}, {2 << 20, 0.25}}, 2 << 20, true};
   return record;
 }
 
@@ -44,6 +45,11 @@ TEST(RecordBytes, AreReadBack) {
   EXPECT_EQ(back.rank, 3);
   EXPECT_EQ(back.ended, record.ended);
   EXPECT_EQ(back.journal.spans.size(), 2U);
+  EXPECT_EQ(back.journal.fusion.bytes, 2U << 20);
+  EXPECT_TRUE(back.journal.fusion.settled);
+  ASSERT_EQ(back.journal.fusion.trials.size(), 2U);
+  EXPECT_EQ(back.journal.fusion.trials[1].bytes, 2U << 20);
+  EXPECT_EQ(back.journal.fusion.trials[1].seconds, 0.25);
   EXPECT_EQ(back.journal.spans[0].whom, 2);
   EXPECT_EQ(back.journal.spans[1].meeting, 77U);
   EXPECT_EQ(back.journal.spans[0].detail, record::Detail{});

@@ -16,6 +16,20 @@ class Mlp(nn.Module):
         return self.fc3(relu(self.fc2(relu(self.fc1(x.flatten(1))))))
 
 
+class Deep(nn.Module):
+    def __init__(self, channels=1, height=28, width=28, classes=10):
+        super().__init__()
+        sizes = [channels * height * width] + 10 * [800]
+        self.layers = nn.ModuleList(nn.Linear(before, after) for before, after in zip(sizes, sizes[1:]))
+        self.fc = nn.Linear(800, classes)
+
+    def forward(self, x):
+        x = x.flatten(1)
+        for layer in self.layers:
+            x = relu(layer(x))
+        return self.fc(x)
+
+
 class LeNet(nn.Module):
     def __init__(self, channels=1, height=28, width=28, classes=10):
         super().__init__()
@@ -90,7 +104,7 @@ class CharLm(nn.Module):
         return self.fc(self.lstm(self.embedding(x))[0]).flatten(0, 1)
 
 
-MODELS = {"mlp": Mlp, "lenet": LeNet, "cnn": Cnn, "resnet20": ResNet20, "charlm": CharLm}
+MODELS = {"mlp": Mlp, "deep": Deep, "lenet": LeNet, "cnn": Cnn, "resnet20": ResNet20, "charlm": CharLm}
 
 
 def from_pixels(pixels):

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <thread>
 
 namespace starling::torch {
 namespace {
@@ -75,6 +76,37 @@ TEST(Pacer, ToleratesALittle) {
   EXPECT_EQ(paced.complaint(), "");
   slept(paced, 1h);
   EXPECT_NE(paced.complaint(), "");
+}
+
+TEST(Pacer, SleepsBySectionAndNotLongerForWaiting) {
+  Pacer paced(cluster(), 0, 30ms, Random(1), {{"a", 0, 10}, {"b", 10, 10}});
+  const std::size_t first[] = {0}, second[] = {1};
+  const auto before = Clock::now();
+  const auto now = [&] { return Time(Clock::now() - before); };
+  paced.begin(now());
+  paced.forward(first, now());
+  EXPECT_GE(now(), Time(5ms));
+  const Time asked = now();
+  std::this_thread::sleep_for(40ms);
+  paced.waited(now() - asked);
+  paced.forward(second, now());
+  EXPECT_GE(now(), Time(50ms));
+  paced.backward(1, now());
+  EXPECT_GE(now(), Time(60ms));
+  paced.end(now());
+  EXPECT_GE(now(), Time(70ms));
+  EXPECT_EQ(paced.complaint(), "");
+}
+
+TEST(Pacer, WhatWasWaitedForIsNoWork) {
+  const sim::Cluster slow = with_fault({.kind = sim::Fault::Kind::kSlow, .subject = 0, .factor = 3});
+  Pacer unpaced = pacer(slow, {});
+  unpaced.begin(Time(1s));
+  unpaced.waited(1h);
+  const auto before = Clock::now();
+  unpaced.end(Time(1s + 1h + 10ms));
+  EXPECT_GE(Clock::now() - before, 20ms);
+  EXPECT_LT(Clock::now() - before, 10s);
 }
 
 TEST(PacerDeathTest, DiesWhenItsTimeHasCome) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "starling/core/error.h"
 #include "starling/torch/flat_form.h"
 #include "starling/torch/models.h"
@@ -123,6 +125,54 @@ TEST(Replica, SharedParametersAreOneSection) {
       << "the twin's own weight and bias come in addition, the shared one does not";
 }
 
+TEST(Replica, FindsTheSectionsOfModules) {
+  Net net;
+  nn::Linear twin(3, 4);
+  twin->register_parameter("shared", net.last->weight);
+  twin->weight.set_requires_grad(false);
+  net.register_module("twin", twin);
+  const Replica replica(net);
+  EXPECT_THAT(replica.sections_of(*net.first), ElementsAre(0, 1));
+  EXPECT_THAT(replica.sections_of(*twin), ElementsAre(4, 6)) << "shared ones too, frozen ones not";
+  EXPECT_THAT(replica.sections_of(net), ElementsAre(0, 1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(replica.sections_of(*nn::Linear(1, 1)), ElementsAre()) << "of another model";
+}
+
+// Sections 2 and 3, the normalisation, are the engine's at first.
+TEST(Replica, GradientsThatAreNotTheProgramsAreOutOfItsReach) {
+  Bound bound;
+  std::vector<bool> usable = {true, true, false, false, true, true};
+  bound.replica.set_usable([&](std::size_t section) { return usable[section]; });
+  std::fill(bound.gradients.begin(), bound.gradients.end(), 7.0F);
+  bound.replica.zero_gradients();
+  EXPECT_FALSE(bound.net.norm->weight.grad().defined());
+  bound.net.zero_grad();
+  bound.replica.collect_gradients();
+  for (std::size_t i = 0; i < bound.gradients.size(); ++i) {
+    EXPECT_EQ(bound.gradients[i], i >= 16 && i < 24 ? 7 : 0) << i;
+  }
+  usable[2] = true;
+  bound.replica.take_over(2);
+  EXPECT_EQ(bound.gradients[16], 0);
+  EXPECT_EQ(bound.gradients[20], 7);
+  EXPECT_EQ(bound.net.norm->weight.grad().data_ptr<float>(), bound.gradients.data() + 16);
+  bound.gradients[16] = 5;
+  bound.replica.take_over(2);
+  EXPECT_EQ(bound.gradients[16], 5) << "it was the program's already";
+}
+
+TEST(Replica, LendsTheGradientsOfAPart) {
+  Bound bound;
+  bound.net.last->bias.mutable_grad() = Tensor();
+  bound.replica.with_gradients_of({16, 20}, [&] {
+    EXPECT_FALSE(bound.net.first->bias.grad().defined());
+    EXPECT_TRUE(bound.net.norm->weight.grad().defined());
+    EXPECT_FALSE(bound.net.norm->bias.grad().defined());
+  });
+  EXPECT_TRUE(bound.net.first->bias.grad().defined());
+  EXPECT_FALSE(bound.net.last->bias.grad().defined());
+}
+
 TEST(Replica, FrozenParametersAreNotTrained) {
   Net net;
   net.first->weight.set_requires_grad(false);
@@ -199,15 +249,37 @@ TEST(Models, HaveTheSizesTheyAreKnownFor) {
   const InputShape grey{.channels = 1, .height = 28, .width = 28},
       colour{.channels = 3, .height = 32, .width = 32};
   EXPECT_EQ(parameters_of("lenet", grey), 61'706U);
+  EXPECT_EQ(parameters_of("deep", grey), 6'403'210U);
   EXPECT_EQ(parameters_of("cnn", colour), 2'122'186U);
   EXPECT_NEAR(static_cast<double>(parameters_of("resnet20", colour)), 272'000, 3000);
   EXPECT_THAT(starling::testing::refusal([] { make_model("lenet", {.height = 8, .width = 8}, "--model"); }),
               HasSubstr("lenet needs pictures of at least 12 x 12; these are 8 x 8"));
 }
 
+// Each section once, the first ones first.
+TEST(Models, AskForWhatTheyAreAboutToUse) {
+  const auto expect_asks = [](Model& model, const Tensor& input) {
+    const Replica replica(model);
+    std::vector<std::size_t> asked;
+    model.on_use([&](const nn::Module& module) {
+      for (const std::size_t section : replica.sections_of(module)) asked.push_back(section);
+    });
+    model.forward(input);
+    std::vector<std::size_t> all(replica.sections().size());
+    std::iota(all.begin(), all.end(), 0U);
+    EXPECT_EQ(asked, all);
+  };
+  for (const char* const name : {"mlp", "deep", "lenet", "cnn", "resnet20"}) {
+    SCOPED_TRACE(name);
+    expect_asks(*make_model(name, {}, "--model"), ::torch::randn({2, 1, 28, 28}));
+  }
+  expect_asks(*make_model("charlm", {.text = true, .classes = 30}, "--model"),
+              ::torch::zeros({2, 64}, ::torch::kInt64));
+}
+
 TEST(Models, GiveLogitsOfTheirInput) {
   const InputShape grey{};
-  for (const char* const name : {"mlp", "lenet", "cnn", "resnet20"}) {
+  for (const char* const name : {"mlp", "deep", "lenet", "cnn", "resnet20"}) {
     const auto model = make_model(name, grey, "--model");
     EXPECT_EQ(model->forward(::torch::randn({2, 1, 28, 28})).sizes(), (std::vector<std::int64_t>{2, 10}))
         << name;

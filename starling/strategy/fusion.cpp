@@ -18,10 +18,11 @@ void Fusion::step_begins() {
   if (!tuner_) return;
   const Time now = self_.now();
   const std::optional<Time> before = std::exchange(began_, now);
+  if (before && now > *before) tuner_->note(seconds_of(now - *before));
+  told_.push_back(tuner_->threshold());
   if (!before) return;
-  if (now > *before) tuner_->note(seconds_of(now - *before));
   note();
-  tell_others(self_, outbox_, self_.everyone(), tag_of(Channel::kFusion), tuner_->threshold());
+  tell_others(self_, outbox_, self_.everyone(), tag_of(Channel::kFusion), told_.back());
 }
 
 void Fusion::note() {
@@ -35,8 +36,13 @@ void Fusion::note() {
 }
 
 Task<std::uint64_t> Fusion::agreed() {
-  if (!setting_.tuned || std::exchange(first_, false)) co_return setting_.bytes;
-  if (tuner_) co_return tuner_->threshold();
+  const bool first = std::exchange(first_, false);
+  if (tuner_) {
+    const std::uint64_t bytes = told_.front();
+    told_.pop_front();
+    co_return bytes;
+  }
+  if (!setting_.tuned || first) co_return setting_.bytes;
   std::uint64_t bytes = 0;
   co_await self_.net().recv(0, tag_of(Channel::kFusion), bytes_of(bytes));
   co_return bytes;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 
 #include "starling/coordination/outbox.h"
@@ -24,7 +25,8 @@ class Fusion {
   bool tuned() const { return setting_.tuned; }
   // A step begins, which ends the one before. Rank 0 tells the others.
   void step_begins();
-  // Of the step that has begun. On other ranks than 0 it is waited for.
+  // Of each step that has begun, in order; the next may have begun meanwhile. On other ranks than 0 it is
+  // waited for.
   Task<std::uint64_t> agreed();
 
  private:
@@ -36,6 +38,7 @@ class Fusion {
   coordination::Outbox outbox_;
   std::optional<tuning::FusionTuner> tuner_;  // rank 0
   std::optional<Time> began_;                 // the last step
+  std::deque<std::uint64_t> told_;            // rank 0: of the steps that nobody has asked for
   bool first_ = true;                         // nothing has been agreed yet
 };
 

@@ -304,7 +304,7 @@ TEST(Registry, WhereModelsMayDifferIsNamed) {
     EXPECT_STREQ(
         error.what(),
         "strategy ps with backup=0, mode=asp, server=own, staleness=3: the workers' models may differ "
-        "between steps; allowed: allreduce, local-sgd with period=1, ps");
+        "between steps; allowed: allreduce, dear, local-sgd with period=1, ps");
   }
 }
 

@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <set>
 
 #include "tests/strategy/dear_cases.h"
+#include "tests/strategy/fake_worker.h"
 
 namespace starling::strategy {
 namespace {
@@ -85,6 +88,34 @@ TEST_P(FusionAuto, SettlesNearTheBestOfAGrid) {
   }
   const double settled = step_seconds(GetParam(), "auto", kTrials * kStepsOfTrial + 4);
   EXPECT_LE(settled, 1.03 * best) << "the best is at " << at;
+}
+
+// A step may begin before the one before has asked for its threshold, as where the gradients of all sections
+// come at once.
+Task<> ask_late(testing::FakeWorker& self, std::vector<std::uint64_t>& thresholds) {
+  Fusion fusion(self, {std::size_t{25} << 20, true});
+  fusion.step_begins();
+  for (int step = 0; step < 60; ++step) {
+    co_await runtime::sleep_for(std::chrono::milliseconds(10 + step % 7));
+    fusion.step_begins();
+    const std::uint64_t bytes = co_await fusion.agreed();
+    thresholds.push_back(bytes);
+  }
+}
+
+TEST(Fusion, AllRanksHaveTheThresholdOfTheSameStep) {
+  std::vector<std::vector<std::uint64_t>> thresholds(3);
+  const Place place = testing::place_of(3, {});
+  testing::VirtualRanks ranks(3);
+  std::deque<testing::FakeWorker> fakes;
+  for (Rank rank = 0; rank < 3; ++rank) fakes.emplace_back(place, ranks.at(rank));
+  ranks.run_all([&](Rank rank, transport::Transport&) {
+    const auto index = static_cast<std::size_t>(rank);
+    return ask_late(fakes[index], thresholds[index]);
+  });
+  EXPECT_EQ(thresholds[1], thresholds[0]);
+  EXPECT_EQ(thresholds[2], thresholds[0]);
+  EXPECT_GE(std::set(thresholds[0].begin(), thresholds[0].end()).size(), 3U);
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ class SectionOptimizer {
   SectionOptimizer(::torch::optim::Optimizer& optimizer, Replica& replica, double clip_norm)
       : optimizer_(optimizer), replica_(replica), clip_norm_(clip_norm) {}
 
-  // A batch of this step is computed: its updates have the learning rates of this moment, whatever the program
-  // has set when they come. They come before the next step's; some may come after that is computed.
+  // A batch of this step is computed: its updates have the learning rates of this moment, whatever the
+  // program has set when they come. They come before the next step's; some may come after that is computed.
   void latch(std::uint64_t step);
   // Of whole sections, with the gradients of the step of this number. The parts of a step come after each
   // other and do not overlap; if gradients are clipped, all are there when the first comes. Error if the

@@ -31,8 +31,7 @@ session::Session::Setting setting_for(const Replica& replica, const SessionOptio
 
 const SessionOptions& checked(const SessionOptions& options) {
   if (std::isfinite(options.clip_norm) && options.clip_norm >= 0) return options;
-  throw InvalidArgument(
-      concat("clip_norm is ", options.clip_norm, "; allowed: a finite number, 0 or more"));
+  throw InvalidArgument(concat("clip_norm is ", options.clip_norm, "; allowed: a finite number, 0 or more"));
 }
 
 }  // namespace

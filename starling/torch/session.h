@@ -76,9 +76,9 @@ class Session {
 
   // In a forward pass: it is about to use the parameters of this module and of all in it, of a module, a
   // pointer or a holder as above. Waits until they are those of this step. A pass that asked for a module in
-  // the last step must do so in this one, if it uses it; one that asks for nothing finds all complete. Without
-  // gradients, as in an evaluation, it waits for the whole model and promises nothing. Nothing is waited for
-  // when the run is over.
+  // the last step must do so in this one, if it uses it; one that asks for nothing finds all complete.
+  // Without gradients, as in an evaluation, it waits for the whole model and promises nothing. Nothing is
+  // waited for when the run is over.
   template <class Module>
   void ready(Module&& module) {
     use(module_of(module));

@@ -25,9 +25,20 @@ std::optional<Time> death_of(const sim::Cluster& cluster, Rank worker) {
   return {};
 }
 
-void sleep_until(Time due, Time now) {
-  if (now < due) std::this_thread::sleep_for(due - now);
-}
+// Sleeps until times that count from where the caller is at `now`.
+class Sleeper {
+ public:
+  explicit Sleeper(Time now) : now_(now) {}
+  void sleep_until(Time due) const {
+    const Duration left = due - now_ - (Clock::now() - entered_);
+    if (left > Duration(0)) std::this_thread::sleep_for(left);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Time now_;
+  Clock::time_point entered_ = Clock::now();
+};
 
 }  // namespace
 
@@ -44,6 +55,7 @@ void Pacer::begin(Time now) {
   if (dies_ && now >= *dies_) kill(getpid(), SIGKILL);
   begun_ = now;
   waited_ = {};
+  gradients_.clear();
   factor_ = sim::draw(jitter_, random_);
   if (step_) clock_.begin(now, seconds_of(*step_) * factor_);
 }
@@ -57,19 +69,27 @@ void Pacer::forward(std::span<const std::size_t> sections, Time now) {
   if (!step_) return;
   Time due = now;
   for (const std::size_t section : sections) due = clock_.forward(section);
-  sleep_until(due, now);
+  Sleeper(now).sleep_until(due);
 }
 
 void Pacer::backward(std::size_t section, Time now) {
-  if (step_) sleep_until(clock_.backward(section), now);
+  gradients_.push_back({section, step_ ? clock_.backward(section) : now});
+  for (; !gradients_.empty() && gradients_.front().due <= now; gradients_.pop_front()) {
+    pass_(gradients_.front().section);
+  }
 }
 
 void Pacer::end(Time now) {
   const Duration took = now - begun_ - waited_;
   if (!step_) clock_.begin(begun_ + waited_, seconds_of(took) * factor_);
   const Time due = clock_.end();
+  const Sleeper sleeper(now);
+  for (; !gradients_.empty(); gradients_.pop_front()) {
+    sleeper.sleep_until(gradients_.front().due);
+    pass_(gradients_.front().section);
+  }
+  sleeper.sleep_until(due);
   ++steps_;
-  if (now < due) return sleep_until(due, now);
   if (!step_ || now - due < kTolerance) return;
   ++late_;
   late_work_ += took;

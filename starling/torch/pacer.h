@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "starling/sim/cluster.h"
@@ -20,23 +23,34 @@ class Pacer {
   Pacer(const sim::Cluster& cluster, Rank worker, std::optional<Duration> step, Random random,
         const std::vector<strategy::Section>& sections = {});
 
+  // To whom gradients are passed on when the emulated accelerator has computed them.
+  void on_gradient(std::function<void(std::size_t section)> pass) { pass_ = std::move(pass); }
+
   // Before the gradient is computed. Times count from the beginning of the run. Kills this process if its
   // time has come.
   void begin(Time now);
   // The program waited so long for others: that is no time of its step.
   void waited(Duration time);
-  // In the forward pass, when sections may be used, and in the backward pass, when the gradient of one is
-  // there: sleeps until they are done, if the step has a time.
+  // In the forward pass, when these sections may be used: sleeps until they are done, if the step has a time.
   void forward(std::span<const std::size_t> sections, Time now);
+  // In the backward pass, when the gradient of the section is there. Passes on those that are due. Does not
+  // sleep: the sections to come may take this machine longer than the emulated one, which would be late then.
   void backward(std::size_t section, Time now);
-  // When the gradient is computed: sleeps for the rest of the step.
+  // When the gradient is computed: passes on the rest, each in its time, and sleeps for the rest of the step.
   void end(Time now);
 
   // If the pace was too short for the machine: a line that says so. Empty otherwise.
   std::string complaint() const;
 
  private:
+  struct Gradient {
+    std::size_t section;
+    Time due;
+  };
+
   StepClock clock_;
+  std::function<void(std::size_t)> pass_ = [](std::size_t) {};
+  std::deque<Gradient> gradients_;  // that are there and not passed on, by time
   sim::Jitter jitter_;
   std::optional<Time> dies_;
   std::optional<Duration> step_;

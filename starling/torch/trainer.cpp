@@ -209,10 +209,9 @@ void Trainer::bind() {
   bound_ = true;
   replica_->bind(session_->parameters(), session_->gradients());
   replica_->set_usable([this](std::size_t section) { return session_->usable(section); });
-  replica_->on_gradient([this](std::size_t section) {
-    pacer_->backward(section, Time(session_->elapsed()));
-    session_->section_ready(section);
-  });
+  replica_->on_gradient(
+      [this](std::size_t section) { pacer_->backward(section, Time(session_->elapsed())); });
+  pacer_->on_gradient([this](std::size_t section) { session_->section_ready(section); });
   model_->on_use([this](const ::torch::nn::Module& module) { use(module); });
   if (!resumed_) return;
   for (std::uint64_t done = go_on(); done > 0; --done) session_->next_share(epoch_, batches());

@@ -2,6 +2,7 @@
 // they ask for short sleeps.
 #include "starling/torch/pacer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -91,11 +92,33 @@ TEST(Pacer, SleepsBySectionAndNotLongerForWaiting) {
   paced.waited(now() - asked);
   paced.forward(second, now());
   EXPECT_GE(now(), Time(50ms));
-  paced.backward(1, now());
-  EXPECT_GE(now(), Time(60ms));
   paced.end(now());
   EXPECT_GE(now(), Time(70ms));
   EXPECT_EQ(paced.complaint(), "");
+}
+
+TEST(Pacer, PassesGradientsOnWhenTheyAreDue) {
+  Pacer paced(cluster(), 0, 30ms, Random(1), {{"a", 0, 10}, {"b", 10, 10}});
+  std::vector<std::size_t> passed;
+  const auto before = Clock::now();
+  paced.on_gradient([&](std::size_t section) {
+    passed.push_back(section);
+    if (section == 0) {
+      EXPECT_GE(Clock::now() - before, 9ms) << "30 ms, of which 21 are over";
+    }
+  });
+  paced.begin(Time(1s));
+  paced.backward(1, Time(1s + 19ms));
+  EXPECT_THAT(passed, ::testing::ElementsAre()) << "it is due at 20 ms";
+  paced.backward(0, Time(1s + 21ms));
+  EXPECT_THAT(passed, ::testing::ElementsAre(1));
+  paced.end(Time(1s + 21ms));
+  EXPECT_THAT(passed, ::testing::ElementsAre(1, 0));
+  Pacer unpaced = pacer(cluster(), {});
+  unpaced.on_gradient([&](std::size_t section) { passed.push_back(section); });
+  unpaced.begin(Time(1s));
+  unpaced.backward(0, Time(1s));
+  EXPECT_EQ(passed.size(), 3U) << "at once";
 }
 
 TEST(Pacer, WhatWasWaitedForIsNoWork) {

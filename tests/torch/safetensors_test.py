@@ -32,7 +32,7 @@ from models import MODELS, from_pixels
 # Few steps, but enough that the accuracy is not that of guessing.
 RUNS = {
     "mlp": "--steps 100",
-    "deep": "--steps 40 --batch 16",
+    "deep": "--steps 60 --optimizer adam --lr 0.0002 --batch 16",
     "lenet": "--steps 60 --optimizer adam",
     "cnn": "--steps 40 --optimizer adam --lr 0.001 --batch 16",
     "resnet20": "--steps 30 --optimizer adam --lr 0.005 --batch 16",

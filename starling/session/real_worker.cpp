@@ -87,6 +87,7 @@ Task<bool> RealWorker::next_batch(StepListener* listener) {
   ready_.clear();
   computing_since_ = now();
   computing_ = {};
+  forward_ = true;
   for (std::size_t i = 0; i < sections().size(); ++i) {
     through_[i].store(listener == nullptr || let_through_[i], std::memory_order_release);
   }
@@ -121,8 +122,7 @@ Task<> RealWorker::hear(StepListener& listener) {
   }
   if (ready_.empty() && !answered_) co_return;
   const bool weight_known = setting_.equal_batches || expected_;
-  note_computing(Kind::kForward, computing_, &listener);
-  computing_ = {};
+  if (std::exchange(forward_, false)) note_computing(Kind::kForward, computing_, &listener);
   co_await let_rest_through(listener);
   if (expected_rate_) learning_rate_ = *expected_rate_;
   for (const std::size_t section : std::exchange(ready_, {})) {

@@ -139,7 +139,8 @@ class RealWorker final : public strategy::Placed<strategy::Worker> {
   std::optional<Slice> wanted_;                   // that the program waits for
   strategy::Passage passage_{*this};
   Time computing_since_{};
-  Slice computing_;  // sections that the program has asked for last
+  Slice computing_;       // sections that the program has asked for last
+  bool forward_ = false;  // no gradient of the batch is ready yet
   // The program takes the time it needs.
   runtime::Event heard_{"a gradient from the training program", runtime::Event::Kind::kRare};
   runtime::Event update_done_{"the update by the training program", runtime::Event::Kind::kRare};

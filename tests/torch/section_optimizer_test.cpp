@@ -59,7 +59,9 @@ const Make kMakes[] = {
     [](const std::vector<Tensor>& all) {
       return std::make_unique<to::AdamW>(all, to::AdamWOptions(0.1).amsgrad(true));
     },
-    [](const std::vector<Tensor>& all) { return std::make_unique<to::Adagrad>(all, to::AdagradOptions(0.1)); },
+    [](const std::vector<Tensor>& all) {
+      return std::make_unique<to::Adagrad>(all, to::AdagradOptions(0.1));
+    },
     [](const std::vector<Tensor>& all) {
       return std::make_unique<to::RMSprop>(all, to::RMSpropOptions(0.1).momentum(0.5));
     }};

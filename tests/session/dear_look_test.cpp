@@ -44,6 +44,25 @@ TEST(DearLook, AllModelsAreEqualAfterEveryStep) {
   }
 }
 
+// Who updates everything itself keeps what is wrong with its model.
+TEST(DearLook, AModelThatIsNotEqualIsFound) {
+  const Job job = job_of({"dear", {{"gather", "gradients"}}}, 3);
+  Session::Setting setting = job.setting();
+  setting.check_sync = 1;
+  const auto outcomes = testing::run_ranks(job, setting, [&](transport::Transport& net) {
+    testing::Manners manners;
+    manners.begins = [&](Session& session, std::uint64_t step) {
+      session.flush();
+      if (net.rank() == 1 && step == 5) session.parameters()[0] += 1;
+    };
+    SectionWork work(job, net, setting, manners);
+    work.run();
+  });
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.error.find("after step 5 the models differ: section 0"), 0U) << outcome.error;
+  }
+}
+
 // The model of allreduce before each step and after the last.
 std::vector<std::vector<float>> models_by_step(int workers) {
   const Job job = job_of({"allreduce", {}}, workers);

@@ -136,7 +136,7 @@ Row allreduce_row() {
                    {{"schedule", "ddp"}, {"fusion", "auto"}},
                    {{"schedule", "horovod"}, {"fusion", "1k"}},
                    {{"schedule", "mgwfbp"}},
-                   {{"schedule", "priority"}, {"fusion", "64"}, {"window", "4"}}},
+                   {{"schedule", "priority"}, {"window", "4"}}},
   };
 }
 

@@ -52,7 +52,7 @@ Task<Buckets> MergeFlow::replan() {
 
 // Of the slowest worker, so that all have the same.
 Task<LinkCost> MergeFlow::measure_cost() {
-  constexpr std::size_t kSmall = 256, kLarge = 1 << 20;  // elements
+  constexpr std::size_t kSmall = 256, kLarge = 1 << 16;  // elements
   const double small = co_await time_of(kSmall);
   const double large = co_await time_of(kLarge);
   LinkCost cost;

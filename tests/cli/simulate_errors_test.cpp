@@ -81,8 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Strategy, BadInput,
-    ::testing::Values(Bad{"--strategy nope", "'nope'", "allreduce, local-sgd"},
-                      Bad{"--strategy=", "unknown strategy ''", "allreduce, local-sgd"},
+    ::testing::Values(Bad{"--strategy nope", "'nope'", "allreduce, dear, local-sgd"},
+                      Bad{"--strategy=", "unknown strategy ''", "allreduce, dear, local-sgd"},
                       Bad{"--strategy alreduce", "'alreduce'", "did you mean 'allreduce'?"},
                       Bad{"--stpes 5", "--stpes", "did you mean --steps?"},
                       Bad{"--strategy ps --stalenes 3", "--stalenes", "did you mean --staleness?"},

@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
     Learning, BadTraining,
     ::testing::Values(
         Bad{"--model vgg", "'vgg'", "mlp, deep, lenet, cnn, resnet20, charlm"},
-        Bad{"--model=", "unknown model ''", "mlp, lenet"},
+        Bad{"--model=", "unknown model ''", "mlp, deep, lenet"},
         Bad{"--model charlm", "charlm learns text", "glyphs is pictures"},
         Bad{"--data glyph", "'glyph'", "did you mean 'glyphs'?"}, Bad{"--data mnist", "'mnist'", "mnist:DIR"},
         Bad{"--data mnist:/nonexistent", "'/nonexistent'", "no folder"},
@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Strategy, BadTraining,
-    ::testing::Values(Bad{"--strategy nope", "'nope'", "allreduce, local-sgd, ps, dpsgd"},
+    ::testing::Values(Bad{"--strategy nope", "'nope'", "allreduce, dear, local-sgd, ps, dpsgd"},
                       Bad{"--strategy alreduce", "'alreduce'", "did you mean 'allreduce'?"},
                       Bad{"--mode asp", "--mode is an option of strategy ps", "--algorithm, --schedule"},
                       Bad{"--strategy ps --mode tsp", "'tsp'", "bsp, asp, ssp"},

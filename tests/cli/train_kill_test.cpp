@@ -102,7 +102,10 @@ void kill_one(const Case& of, int rank, useconds_t delay, bool after_first_check
                    of.goes_on ? 150 : 1'000'000, " --strategy ", of.strategy, " --out ", out)));
   const pid_t launcher = program.pid();
   std::map<int, pid_t> processes;
-  while (processes.size() < kWorkers && !program.ended()) processes = processes_of(launcher);
+  // With a server there is one more: any of them may be the last to come.
+  while ((processes.size() < kWorkers || !processes.contains(rank)) && !program.ended()) {
+    processes = processes_of(launcher);
+  }
   ASSERT_TRUE(processes.contains(rank)) << program.wait().err;
   const std::string latest = out + "/checkpoints/latest.json";
   while (after_first_checkpoint && !fs::exists(latest) && !program.ended()) usleep(1'000);

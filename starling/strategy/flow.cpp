@@ -43,7 +43,10 @@ void Flow::set_plan(Buckets buckets) {
   }
 }
 
-std::size_t Flow::part_of(std::size_t section) const { return buckets_of_[section].begin; }
+// While a round waits for its plan, nobody knows what will go together.
+std::size_t Flow::part_of(std::size_t section) const {
+  return opening_ ? buckets_.size() + section : buckets_of_[section].begin;
+}
 
 void Flow::begins() {
   fresh_ = true;

@@ -2,18 +2,21 @@
 
 #include <algorithm>
 
+#include "starling/core/hash.h"
+
 namespace starling::collective {
 namespace {
 
-// Adds the section in front of the last bucket if `fits` says so and nothing lies between, else begins
-// another.
+// Adds the section in front of the last bucket if `fits` says so and nothing lies between; else begins
+// another and returns true.
 template <class Fits>
-void add(Buckets& buckets, std::span<const Slice> sections, std::size_t section, Fits fits) {
+bool add(Buckets& buckets, std::span<const Slice> sections, std::size_t section, Fits fits) {
   const Slice place = sections[section];
   const bool joins = !buckets.empty() && place.end == buckets.back().elements.begin && fits(buckets.back());
   if (!joins) buckets.push_back({{place.end, place.end}, {section + 1, section + 1}});
   buckets.back().elements.begin = place.begin;
   buckets.back().sections.begin = section;
+  return !joins;
 }
 
 }  // namespace
@@ -35,10 +38,10 @@ Buckets taper_buckets(std::span<const Slice> sections, std::size_t most, std::si
   Buckets buckets;
   std::size_t grown = edge, limit = 0;
   for (std::size_t i = sections.size(); i-- > 0;) {
-    const std::size_t count = buckets.size();
-    add(buckets, sections, i,
-        [&](const Bucket& last) { return last.elements.size() + sections[i].size() <= limit; });
-    if (buckets.size() > count) {
+    const bool another = add(buckets, sections, i, [&](const Bucket& last) {
+      return last.elements.size() + sections[i].size() <= limit;
+    });
+    if (another) {
       limit = std::min({most, grown, std::max(edge, left / 2)});
       grown = std::min(most, 2 * grown);
     }
@@ -59,17 +62,33 @@ Buckets cut_in_pieces(std::span<const Slice> sections, std::size_t most) {
   return buckets;
 }
 
-std::uint64_t hash_of(const Buckets& buckets, std::uint64_t more) {
-  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
-  std::uint64_t hash = (more + buckets.size()) * kOdd;
-  for (const Bucket& bucket : buckets) {
-    for (const std::size_t value :
-         {bucket.elements.begin, bucket.elements.end, bucket.sections.begin, bucket.sections.end}) {
-      hash = (hash ^ value) * kOdd;
-      hash ^= hash >> 32;
+Buckets merge_buckets(std::span<const Slice> sections, std::span<const double> ready, const LinkCost& cost) {
+  Buckets buckets;
+  double line_free = 0;  // when what was sent before is over
+  for (std::size_t i = sections.size(); i-- > 0;) {
+    double end = 0;
+    bool in_time = false;
+    if (!buckets.empty()) {
+      const Bucket& last = buckets.back();
+      const double start = std::max(line_free, ready[last.sections.begin]);
+      end = start + cost.alpha + static_cast<double>(last.elements.size() * sizeof(float)) * cost.beta;
+      in_time = ready[i] < end && (start > ready[i] || ready[i] - start < cost.alpha);
     }
+    const bool another = add(buckets, sections, i, [&](const Bucket& last) {
+      return in_time || last.elements.size() < kAlwaysMerged;
+    });
+    if (another) line_free = end;
   }
-  return hash;
+  return buckets;
+}
+
+std::uint64_t hash_of(const Buckets& buckets, std::uint64_t more) {
+  std::vector<std::uint64_t> words{more};
+  for (const Bucket& bucket : buckets) {
+    words.insert(words.end(),
+                 {bucket.elements.begin, bucket.elements.end, bucket.sections.begin, bucket.sections.end});
+  }
+  return starling::hash_of(std::as_bytes(std::span(words)));
 }
 
 }  // namespace starling::collective

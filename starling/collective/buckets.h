@@ -37,6 +37,18 @@ Buckets taper_buckets(std::span<const Slice> sections, std::size_t most, std::si
 // Parts of sections, each of at most `most` elements: every bucket belongs to one section.
 Buckets cut_in_pieces(std::span<const Slice> sections, std::size_t most);
 
+// An all-reduce of m bytes takes alpha + m beta seconds.
+struct LinkCost {
+  double alpha = 0;
+  double beta = 0;
+};
+
+// The rule of MG-WFBP: neighbours go together where the next one is ready before what there is would have
+// been sent, and waiting for it costs less than another start-up. `ready` are the seconds, from any origin,
+// at which the gradient of each section is there. Sections of fewer elements than this never go alone.
+inline constexpr std::size_t kAlwaysMerged = 8192;
+Buckets merge_buckets(std::span<const Slice> sections, std::span<const double> ready, const LinkCost& cost);
+
 // Of a plan and of whatever else must be the same everywhere, by which ranks compare them.
 std::uint64_t hash_of(const Buckets& buckets, std::uint64_t more);
 

@@ -13,9 +13,6 @@
 
 namespace starling::session {
 
-// Of any number of bytes; a changed bit changes it.
-std::uint64_t hash_of(std::span<const std::byte> bytes);
-
 class SyncCheck final : public Duty {
  public:
   // After every `every` steps, which all workers must make together. The worker must outlive it.

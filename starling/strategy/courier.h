@@ -12,7 +12,6 @@
 #include <functional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "starling/coordination/outbox.h"
 #include "starling/runtime/event.h"

@@ -4,29 +4,8 @@
 
 namespace starling::strategy {
 
-using collective::Bucket;
 using collective::Buckets;
-
-Buckets merge_buckets(std::span<const Slice> sections, std::span<const double> ready, const LinkCost& cost) {
-  Buckets buckets;
-  double line_free = 0;  // when what was sent before is over
-  for (std::size_t i = sections.size(); i-- > 0;) {
-    bool merge = false;
-    if (!buckets.empty()) {
-      const Bucket& last = buckets.back();
-      const double start = std::max(line_free, ready[last.sections.begin]);
-      const double end =
-          start + cost.alpha + static_cast<double>(last.elements.size() * sizeof(float)) * cost.beta;
-      const bool in_time = ready[i] < end && (start > ready[i] || ready[i] - start < cost.alpha);
-      merge = sections[i].end == last.elements.begin && (in_time || last.elements.size() < kAlwaysMerged);
-      if (!merge) line_free = end;
-    }
-    if (!merge) buckets.push_back({{sections[i].end, sections[i].end}, {i + 1, i + 1}});
-    buckets.back().elements.begin = sections[i].begin;
-    buckets.back().sections.begin = i;
-  }
-  return buckets;
-}
+using collective::LinkCost;
 
 // The first step is not like the others.
 void MergeFlow::gradient_ready(std::size_t section) {
@@ -47,7 +26,7 @@ Task<Buckets> MergeFlow::replan() {
   const Data times{std::span<double>(ready_)};
   co_await collective::all_reduce(self().net(), everyone(), times, collective::Reduction::mean(),
                                   courier().next_tag());
-  co_return merge_buckets(places(), ready_, cost);
+  co_return collective::merge_buckets(places(), ready_, cost);
 }
 
 // Of the slowest worker, so that all have the same.

@@ -8,18 +8,6 @@
 
 namespace starling::strategy {
 
-// An all-reduce of m bytes takes alpha + m beta seconds.
-struct LinkCost {
-  double alpha = 0;
-  double beta = 0;
-};
-
-// `ready` are the seconds, from any origin, at which the gradient of each section is there. Sections of fewer
-// elements than this are never sent alone.
-inline constexpr std::size_t kAlwaysMerged = 8192;
-collective::Buckets merge_buckets(std::span<const Slice> sections, std::span<const double> ready,
-                                  const LinkCost& cost);
-
 class MergeFlow final : public BackwardFlow {
  public:
   MergeFlow(Worker& self, const Setting& setting, std::size_t first_bytes, const runtime::Context& context)
@@ -33,7 +21,7 @@ class MergeFlow final : public BackwardFlow {
   std::uint64_t kind() const override { return 6; }
   bool may_replan() const override { return !merged_; }
   Task<collective::Buckets> replan() override;
-  Task<LinkCost> measure_cost();
+  Task<collective::LinkCost> measure_cost();
   Task<double> time_of(std::size_t elements);
 
   std::vector<double> ready_;  // by section: sum of the seconds after the first one of the step

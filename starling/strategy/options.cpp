@@ -29,8 +29,6 @@ bool reads_as(std::string_view text, Number& value) {
 
 bool in_range(const OptionSpec& spec, double value) { return value >= spec.lowest && value <= spec.highest; }
 
-constexpr std::string_view kNone = "none";
-
 bool is_size(std::string_view text) {
   try {
     return parse_size(text, "") >= 1;
@@ -108,10 +106,6 @@ OptionSpec OptionSpec::flag(std::string name, std::string help) {
 OptionSpec OptionSpec::choice(std::string name, std::vector<std::string> choices, std::string help) {
   std::string first = choices.front();
   return {std::move(name), Kind::kChoice, std::move(first), std::move(help), 0, 0, std::move(choices), {}};
-}
-
-OptionSpec OptionSpec::size(std::string name, std::string help) {
-  return size_or(std::move(name), {std::string(kNone)}, std::move(help));
 }
 
 OptionSpec OptionSpec::size_or(std::string name, std::vector<std::string> words, std::string help) {

@@ -31,8 +31,7 @@ struct OptionSpec {
                            std::string help);
   static OptionSpec flag(std::string name, std::string help);  // off by default
   static OptionSpec choice(std::string name, std::vector<std::string> choices,
-                           std::string help);                  // the first
-  static OptionSpec size(std::string name, std::string help);  // none by default
+                           std::string help);  // the first
   // A size or one of the words, of which the first is the default.
   static OptionSpec size_or(std::string name, std::vector<std::string> words, std::string help);
   // A size, with a default.

@@ -4,6 +4,7 @@
 
 #include "tests/session/section_runs.h"
 #include "tests/support/layers.h"
+#include "tests/support/refusal.h"
 
 namespace starling::session {
 namespace {
@@ -97,16 +98,6 @@ TEST(DearSession, TuningKeepsTheBits) {
   EXPECT_TRUE(train("dear", {{"fusion", "auto"}, {"edge", "1g"}}) == expected);
 }
 
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 // One rank has no one to wait for; what it may not do is the same.
 template <class Body>
 void with_work(const OptionTexts& options, const Body& body) {
@@ -126,7 +117,7 @@ TEST(DearSession, WhatWasAskedForMustBeAskedForAgain) {
       check(session.next(), "a batch is wanted");
       for (const std::size_t section : {0, 1, 3}) session.use({section, section + 1});
       session.section_ready(3);
-      check_equal(error_of([&] { session.section_ready(2); }),
+      check_equal(testing::error_text([&] { session.section_ready(2); }),
                   "section 2 (output.weight) was asked for before it was used in the last step, and in this "
                   "one not",
                   "the error");
@@ -180,7 +171,7 @@ TEST(DearSession, TheLearningRateMayNotChangeDuringTheBackwardPass) {
     session.use({0, 4});
     session.section_ready(3);
     session.set_learning_rate(0.5);
-    testing::check_contains(error_of([&] { session.computed({.samples = 1, .loss = 1}); }),
+    testing::check_contains(testing::error_text([&] { session.computed({.samples = 1, .loss = 1}); }),
                             "the learning rate became 0.5 during the backward pass");
   });
 }

@@ -6,6 +6,7 @@
 #include "starling/session/session.h"
 #include "starling/sim/blueprint.h"
 #include "tests/support/check.h"
+#include "tests/support/refusal.h"
 #include "tests/support/simulations.h"
 
 namespace starling::session {
@@ -156,34 +157,24 @@ TEST(Sections, OfABatchInPiecesAreCompleteAfterTheLast) {
       });
 }
 
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(Sections, MistakesAreNamed) {
   with_listener(
       1, true,
       [](Session& session) {
         testing::check(session.next(), "a batch is wanted");
-        testing::check_equal(error_of([&] { session.section_ready(3); }),
+        testing::check_equal(testing::error_text([&] { session.section_ready(3); }),
                              "there is no section 3; the model has 3, counted from 0", "no such section");
         session.section_ready(1);
-        testing::check_equal(error_of([&] { session.section_ready(1); }),
+        testing::check_equal(testing::error_text([&] { session.section_ready(1); }),
                              "the gradient of section 1 (b) was complete twice in one step: gradients were "
                              "accumulated over several backward passes, but the strategy sends them during "
                              "the first",
                              "twice");
         session.expect(4);
-        testing::check_equal(error_of([&] { session.computed({.samples = 5}); }),
+        testing::check_equal(testing::error_text([&] { session.computed({.samples = 5}); }),
                              "a batch of 5 samples, of which 4 were expected", "not as expected");
         session.expect(0);
-        testing::check_equal(error_of([&] { session.computed({.samples = 0}); }),
+        testing::check_equal(testing::error_text([&] { session.computed({.samples = 0}); }),
                              "a batch of 0 samples; allowed: 1 or more, since all batches are equal", "none");
         session.expect(4);
         session.computed({.samples = 4});

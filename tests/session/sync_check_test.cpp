@@ -3,31 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "starling/core/error.h"
-#include "starling/core/random.h"
 #include "starling/session/forked_ranks.h"
 #include "starling/session/session.h"
 #include "starling/strategy/registry.h"
 
 namespace starling::session {
 namespace {
-
-TEST(Hash, OfAnyChangedBitDiffers) {
-  Random random(1);
-  for (const std::size_t size : {1U, 7U, 8U, 9U, 64U, 100U}) {
-    std::vector<std::byte> bytes(size);
-    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.between(0, 255));
-    const std::uint64_t before = hash_of(bytes);
-    for (std::size_t bit = 0; bit < 8 * size; ++bit) {
-      bytes[bit / 8] ^= std::byte{1} << (bit % 8);
-      EXPECT_NE(hash_of(bytes), before) << "bit " << bit << " of " << size << " bytes";
-      bytes[bit / 8] ^= std::byte{1} << (bit % 8);
-    }
-    EXPECT_EQ(hash_of(bytes), before);
-    bytes.push_back({});
-    EXPECT_NE(hash_of(bytes), before) << "a zero more";
-  }
-  EXPECT_EQ(hash_of({}), hash_of({}));
-}
 
 struct Fault {
   Rank rank = 0;

@@ -15,7 +15,7 @@ std::vector<OptionSpec> specs() {
           OptionSpec::flag("overlap", "while computing"),
           OptionSpec::choice("mode", {"bsp", "asp"}, "whom to wait for"),
           OptionSpec::integer("backup", 0, 0, 9, "not waited for").with("mode=bsp"),
-          OptionSpec::size("bucket", "together"),
+          OptionSpec::size_or("bucket", {"none"}, "together"),
           OptionSpec::text("graph", "ring", "shape")};
 }
 

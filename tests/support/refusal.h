@@ -17,4 +17,15 @@ std::string refusal(Call call) {
   return "accepted";
 }
 
+// The text of the error of any kind that a call ends with.
+template <class Call>
+std::string error_text(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
 }  // namespace starling::testing

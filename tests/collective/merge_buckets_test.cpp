@@ -1,12 +1,10 @@
 // The rule of MG-WFBP on cases that are computed by hand.
-#include "starling/strategy/merge_flow.h"
-
 #include <gtest/gtest.h>
 
-namespace starling::strategy {
-namespace {
+#include "starling/collective/buckets.h"
 
-using collective::Buckets;
+namespace starling::collective {
+namespace {
 
 constexpr std::size_t kCount = 10'000;  // elements of a section: it may go alone
 // An all-reduce of one section takes 1 + 4, of two 1 + 8 seconds.
@@ -22,7 +20,7 @@ std::vector<Slice> equal_sections(std::size_t count) {
 std::vector<Slice> merged(const std::vector<Slice>& sections, const std::vector<double>& ready,
                           const LinkCost& cost = kCost) {
   std::vector<Slice> found;
-  for (const collective::Bucket& bucket : merge_buckets(sections, ready, cost)) {
+  for (const Bucket& bucket : merge_buckets(sections, ready, cost)) {
     EXPECT_EQ(bucket.elements.begin, sections[bucket.sections.begin].begin);
     EXPECT_EQ(bucket.elements.end, sections[bucket.sections.end - 1].end);
     found.push_back(bucket.sections);
@@ -76,4 +74,4 @@ TEST(MergeBuckets, DoNotReachOverGaps) {
 }
 
 }  // namespace
-}  // namespace starling::strategy
+}  // namespace starling::collective

@@ -214,7 +214,8 @@ bool Meeting::settled() {
   bool all = true;
   Rank gone = kNobody;
   for (Member& member : members_) {
-    if (memory_.gone(member.rank)) gone = member.rank;
+    // The dead are named rather than those who left because of them.
+    if (memory_.gone(member.rank) && (gone == kNobody || memory_.died(member.rank))) gone = member.rank;
     // What a rank wrote before it ended is visible once it is known to be gone: so this comes second.
     if (!see(member)) all = false;
   }

@@ -55,6 +55,8 @@ class SharedMemory {
 
   // The rank has ended. All it wrote before is visible to whoever sees this.
   virtual bool gone(Rank rank) const = 0;
+  // ... and did not say that it leaves: others may have left because of it.
+  virtual bool died(Rank rank) const = 0;
 
   // `bytes` may still be written by others although their owner stopped caring: they are not given out again
   // before `settled` returns true.

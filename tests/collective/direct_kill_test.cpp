@@ -171,6 +171,28 @@ TEST(DirectKillTest, AMemberThatNeverComesLeavesOldData) {
   EXPECT_EQ(Aftermath(ranks.wait()).reports, (std::map<int, int>{{kOld, 3}}));
 }
 
+// The others end because of it, and say so before we come: it is still the dead one that matters.
+TEST(DirectKillTest, TheDeadAreNamedNotThoseWhoLeftForThem) {
+  session::ForkedRanks ranks(kRanks, [](transport::Transport& net) {
+    if (net.rank() == 1) raise(SIGKILL);
+    const auto others_are_gone = [&] {
+      return net.shared()->gone(1) && net.shared()->gone(2) && net.shared()->gone(3);
+    };
+    while (net.rank() == 0 && !others_are_gone()) std::this_thread::yield();
+    std::vector<std::int32_t> data(1);
+    try {
+      runtime::run(net.scheduler(),
+                   direct_all_reduce(net, everyone(), Data(std::span(data)), Reduction::sum(), 1));
+    } catch (const PeerLost& lost) {
+      if (lost.rank != 1) throw;
+    }
+  });
+  const auto outcomes = ranks.wait();
+  for (const Rank rank : {0, 2, 3})
+    EXPECT_TRUE(outcomes[static_cast<std::size_t>(rank)].good())
+        << outcomes[static_cast<std::size_t>(rank)].error;
+}
+
 // Two members die in the same exchange; the second one while it redoes the work of the first, maybe.
 TEST(DirectKillTest, TwoMembersDie) {
   Random random(7);

@@ -145,6 +145,8 @@ bool Arena::gone(Rank rank) const {
   return presence == Presence::kDied || presence == Presence::kLeft;
 }
 
+bool Arena::died(Rank rank) const { return slot(rank).presence.load() == Presence::kDied; }
+
 bool Arena::ring(Rank rank) const {
   if (slot(rank).parked.load() == 0) return false;
   const std::uint64_t one = 1;

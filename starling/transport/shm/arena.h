@@ -61,6 +61,7 @@ class Arena {
   // The rank has ended; false if that was known.
   bool bury(Rank rank, Presence how) const;
   bool gone(Rank rank) const;
+  bool died(Rank rank) const;
 
   // Wakes the rank if it is parked.
   bool ring(Rank rank) const;

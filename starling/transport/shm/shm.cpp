@@ -188,8 +188,7 @@ void ShmTransport::handle_changes() {
 
 void ShmTransport::handle_loss(Rank other) {
   drain(other);  // what it had sent before it ended still counts
-  const bool left = arena_->slot(other).presence.load() == Presence::kLeft;
-  record_loss(other, left ? "it left the run" : "its process ended");
+  record_loss(other, arena_->died(other) ? "its process ended" : "it left the run");
   if (gate_) gate_->out.fail(other, loss_of(other));
   matcher_.fail_if([&](const Inbound& receiving) { return hopeless(receiving); });
   auto& backlog = backlog_[static_cast<std::size_t>(other)];

@@ -47,6 +47,7 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   bool ring(Rank rank) override { return arena_->ring(rank); }
   int idle_cores() const override;
   bool gone(Rank rank) const override { return arena_->gone(rank); }
+  bool died(Rank rank) const override { return arena_->died(rank); }
   void quarantine(std::span<const std::byte> bytes, std::function<bool()> settled) override {
     heap_->quarantine(bytes, std::move(settled));
   }

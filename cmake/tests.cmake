@@ -80,6 +80,10 @@ add_test(NAME lint.sources_checker COMMAND ${CMAKE_COMMAND}
 set_tests_properties(lint.layers lint.layers_checker lint.labels_checker lint.overlap_checker lint.replay_tables
   lint.timeline lint.sources_checker PROPERTIES LABELS lint TIMEOUT 60)
 
+# Several hosts on this machine. Who may not make network namespaces skips it.
+add_test(NAME hosts.tool COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/hosts_test.py)
+set_tests_properties(hosts.tool PROPERTIES LABELS hosts TIMEOUT 120 SKIP_RETURN_CODE 77)
+
 # A library with a sanitizer cannot be linked to a program without it.
 if(NOT STARLING_SANITIZE)
   add_test(NAME install.consumer COMMAND ${CMAKE_COMMAND}

@@ -9,10 +9,10 @@ from pathlib import Path
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "check_labels"
 
 
-def check(**status_of):
-    """The tool's result for a tree with core and example tests, and one test of each given label."""
+def check(files=("tests/core/text_test.cpp", "examples/01_hello.cpp"), **status_of):
+    """The tool's result for a tree with these files, and one test of each given label."""
     with tempfile.TemporaryDirectory() as root:
-        for name in ("tests/core/text_test.cpp", "examples/01_hello.cpp"):
+        for name in files:
             Path(root, name).parent.mkdir(parents=True)
             Path(root, name).touch()
         cases = "".join(
@@ -39,6 +39,14 @@ class CheckLabels(unittest.TestCase):
         result = check(core="run", install="run", lint="run")
         self.assertEqual(result.returncode, 1)
         self.assertIn("no test labelled 'example' ran", result.stderr)
+
+    def test_hosts(self):
+        def code(status):
+            return check(files=["tests/tools/hosts_test.py"], hosts=status, install="run", lint="run").returncode
+
+        may_make_namespaces = subprocess.run(["unshare", "--uts", "true"], stderr=subprocess.DEVNULL).returncode == 0
+        self.assertEqual(code("run"), 0)
+        self.assertEqual(code("notrun"), 1 if may_make_namespaces else 0)
 
 
 if __name__ == "__main__":

@@ -59,6 +59,7 @@ class Guests::Door {
 
  private:
   void accept();
+  void accept_later();
   void take();
   void greet(transport::shm::Descriptor socket);
   void read(const GuestPtr& guest, asio::mutable_buffer to, void (Door::*next)(const GuestPtr&));
@@ -104,18 +105,21 @@ void Guests::Door::take() {
     transport::shm::Descriptor socket = accept_next(listener_.native_handle());
     if (socket.valid()) {
       greet(std::move(socket));
-    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      if (!strangers_.empty()) drop(strangers_.front());
-      pause_.expires_after(kPause);
-      pause_.async_wait([this](asio::error_code code) {
-        if (!code) accept();
-      });
-      return;
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      if (strangers_.empty()) return accept_later();
+      drop(strangers_.front());
     }
   }
   accept();
+}
+
+void Guests::Door::accept_later() {
+  pause_.expires_after(kPause);
+  pause_.async_wait([this](asio::error_code code) {
+    if (!code) accept();
+  });
 }
 
 void Guests::Door::greet(transport::shm::Descriptor socket) {

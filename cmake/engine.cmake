@@ -1,10 +1,14 @@
 # The engine: everything under starling/ but data/ and torch/. Who uses it needs threads and nothing else: the libraries for
-# files and for linear algebra are headers only, and only sources include them.
+# files, for linear algebra and for sockets are headers only, and only sources include them.
 
 find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)
+find_path(STARLING_ASIO asio/ip/tcp.hpp DOC "The headers of Asio, without Boost")
+if(NOT STARLING_ASIO)
+  message(FATAL_ERROR "Asio was not found; install Debian's libasio-dev, or set STARLING_ASIO to where asio/ip/tcp.hpp is")
+endif()
 
 file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/starling/*.cpp)
 list(FILTER engine_sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/starling/(data|torch)/")
@@ -20,7 +24,7 @@ target_link_libraries(starling_engine PUBLIC Threads::Threads PRIVATE $<BUILD_IN
 
 # Only the headers of toml++: Debian's target would have every user of the engine link its shared library.
 get_target_property(toml_headers tomlplusplus::tomlplusplus INTERFACE_INCLUDE_DIRECTORIES)
-target_include_directories(starling_engine SYSTEM PRIVATE ${toml_headers})
+target_include_directories(starling_engine SYSTEM PRIVATE ${toml_headers} ${STARLING_ASIO})
 
 # One coroutine hands over to the next by a tail call. GCC makes it a real one only with this flag, which -O2
 # implies; in a debug build a long chain of awaits would overflow the stack. Public: tasks are templates too.
@@ -38,6 +42,11 @@ endif()
 file(GLOB tuning_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/starling/tuning/*.cpp)
 set_source_files_properties(${tuning_sources} PROPERTIES
   COMPILE_DEFINITIONS "EIGEN_DONT_VECTORIZE;Eigen=starling_eigen")
+
+# The namespace of Asio has a name of ours for the same reason.
+file(GLOB session_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/starling/session/*.cpp)
+set_source_files_properties(${session_sources} PROPERTIES
+  COMPILE_DEFINITIONS "ASIO_STANDALONE;ASIO_NO_DEPRECATED;asio=starling_asio")
 
 set_source_files_properties(${PROJECT_SOURCE_DIR}/starling/core/version.cpp PROPERTIES
   COMPILE_DEFINITIONS STARLING_VERSION="${PROJECT_VERSION}")

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "starling/core/types.h"
@@ -27,6 +28,8 @@ class Descriptor {
   ~Descriptor();
   int get() const { return value_; }
   bool valid() const { return value_ >= 0; }
+  // The caller owns it now.
+  int release() { return std::exchange(value_, -1); }
 
  private:
   int value_ = -1;

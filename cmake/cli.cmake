@@ -31,16 +31,13 @@ endif()
 set(peers_dir ${CMAKE_INSTALL_LIBEXECDIR}/starling)
 file(GLOB peers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/peers/*)
 
-# Without the C++ bindings, which MPI 3 dropped.
-set(MPI_CXX_SKIP_MPICXX ON)
-find_package(MPI QUIET COMPONENTS CXX)
 set(mpi_peer ${PROJECT_SOURCE_DIR}/cli/peers/mpi_peer.cpp)
-if(MPI_CXX_FOUND AND mpi_peer IN_LIST peers)
+if(STARLING_HAS_MPI AND mpi_peer IN_LIST peers)
   add_executable(starling-mpi-peer ${mpi_peer})
   set_target_properties(starling-mpi-peer PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   target_link_libraries(starling-mpi-peer PRIVATE starling::engine starling_options MPI::MPI_CXX)
   install(TARGETS starling-mpi-peer RUNTIME DESTINATION ${peers_dir})
-elseif(NOT MPI_CXX_FOUND)
+elseif(NOT STARLING_HAS_MPI)
   message(STATUS "MPI not found: starling-mpi-peer is not built")
 endif()
 

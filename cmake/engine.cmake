@@ -1,5 +1,5 @@
-# The engine: everything under starling/ but data/ and torch/. Who uses it needs threads and nothing else: the libraries for
-# files, for linear algebra and for sockets are headers only, and only sources include them.
+# The engine: everything under starling/ but data/ and torch/. Who uses it needs threads, and UCX and MPI where they were
+# found: the libraries for files, for linear algebra and for sockets are headers only, and only sources include them.
 
 find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -10,8 +10,43 @@ if(NOT STARLING_ASIO)
   message(FATAL_ERROR "Asio was not found; install Debian's libasio-dev, or set STARLING_ASIO to where asio/ip/tcp.hpp is")
 endif()
 
+set(STARLING_UCX auto CACHE STRING "UCX, for runs on several hosts: auto (if it is there), on, off")
+set(STARLING_MPI auto CACHE STRING "MPI, for runs on several hosts: auto (if it is there), on, off")
+set_property(CACHE STARLING_UCX STARLING_MPI PROPERTY STRINGS auto on off)
+set(MPI_CXX_SKIP_MPICXX ON)  # without the C++ bindings, which MPI 3 dropped
+foreach(library UCX MPI)
+  set(how QUIET)
+  if(STARLING_${library} STREQUAL "on")
+    set(how REQUIRED)
+  endif()
+  set(STARLING_HAS_${library} FALSE)
+  if(NOT STARLING_${library} STREQUAL "off")
+    if(library STREQUAL "UCX")
+      find_package(ucx ${how} CONFIG)
+      set(STARLING_HAS_UCX ${ucx_FOUND})
+    else()
+      find_package(MPI ${how} COMPONENTS CXX)
+      set(STARLING_HAS_MPI ${MPI_CXX_FOUND})
+    endif()
+  endif()
+endforeach()
+
 file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/starling/*.cpp)
 list(FILTER engine_sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/starling/(data|torch)/")
+
+# Of each network library there is the real file and one that says why it is not there.
+set(absent_sources)
+foreach(library UCX MPI)
+  string(TOLOWER ${library} name)
+  if(STARLING_HAS_${library})
+    list(APPEND absent_sources starling/transport/wire/${name}_absent.cpp)
+  else()
+    message(STATUS "${library} is not used: no transport ${name}")
+    list(APPEND absent_sources starling/transport/wire/${name}.cpp)
+  endif()
+endforeach()
+list(TRANSFORM absent_sources PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE absent_paths)
+list(REMOVE_ITEM engine_sources ${absent_paths})
 
 add_library(starling_engine STATIC ${engine_sources})
 add_library(starling::engine ALIAS starling_engine)
@@ -21,6 +56,13 @@ target_include_directories(starling_engine PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(starling_engine PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:starling_options>
   $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> $<BUILD_INTERFACE:Eigen3::Eigen>)
+
+if(STARLING_HAS_UCX)
+  target_link_libraries(starling_engine PRIVATE ucx::ucp ucx::ucs)
+endif()
+if(STARLING_HAS_MPI)
+  target_link_libraries(starling_engine PRIVATE MPI::MPI_CXX)
+endif()
 
 # Only the headers of toml++: Debian's target would have every user of the engine link its shared library.
 get_target_property(toml_headers tomlplusplus::tomlplusplus INTERFACE_INCLUDE_DIRECTORIES)

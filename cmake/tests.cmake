@@ -54,6 +54,20 @@ foreach(folder IN LISTS test_folders)
     PROPERTIES LABELS ${folder} TIMEOUT 120)
 endforeach()
 
+# The conformance suite once more, where every process of mpirun is one of the ranks.
+if(STARLING_HAS_MPI)
+  file(GLOB conformance_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/transport/conformance*_test.cpp)
+  add_executable(mpi_conformance ${conformance_sources} ${PROJECT_SOURCE_DIR}/tests/spmd/mpi_worlds.cpp)
+  set_target_properties(mpi_conformance PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_link_libraries(mpi_conformance PRIVATE starling_options test_support)
+  # More processes than cores: one that waits shall not keep the others from running.
+  add_test(NAME transport.mpi_conformance COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 4
+    --allow-run-as-root --oversubscribe --mca mpi_yield_when_idle 1 $<TARGET_FILE:mpi_conformance>)
+  set_tests_properties(transport.mpi_conformance PROPERTIES LABELS transport TIMEOUT 300)
+else()
+  message(STATUS "No MPI: its transport is not tested")
+endif()
+
 # Models as PyTorch reads them. STARLING_PYTHON in the environment names the Python that has torch and safetensors; else
 # it is the one in .venv, or python3. Without them the test is skipped.
 if(TARGET starling-trainer AND NOT STARLING_SANITIZE)

@@ -1,11 +1,13 @@
 #include "starling/collective/direct.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "starling/collective/direct_meeting.h"
 #include "starling/collective/direct_work.h"
 #include "starling/core/error.h"
+#include "starling/transport/shared_memory.h"
 
 namespace starling::collective {
 
@@ -59,7 +61,11 @@ Task<> exchange(Transport& net, Group group, Contribution brings) {
 
 }  // namespace
 
-bool direct_possible(Transport& net, const Group&) { return net.shared() != nullptr; }
+bool direct_possible(Transport& net, const Group& group) {
+  const transport::SharedMemory* const memory = net.shared();
+  return memory != nullptr &&
+         std::all_of(group.begin(), group.end(), [&](Rank rank) { return memory->has(rank); });
+}
 
 Task<> direct_all_reduce(Transport& net, Group group, Data data, Reduction how, Tag tag) {
   return exchange(net, std::move(group), {DirectTask::kAllReduce, data, how, 0, tag});

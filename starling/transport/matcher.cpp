@@ -38,12 +38,20 @@ Inbound* Matcher::find(Rank from, Tag tag) {
 }
 
 void Matcher::deliver(std::unique_ptr<Arrival> arrival) {
-  Inbound* receiving = find(arrival->from(), arrival->tag());
-  if (receiving != nullptr) {
-    hand_over(*arrival, *receiving);
+  if (Inbound* receiving = find(arrival->from(), arrival->tag())) {
+    arrival->give(*receiving);
   } else {
     Bucket& home = bucket(arrival->tag());
     home.arrived.push_back(*arrival.release());
+  }
+}
+
+void Matcher::redeliver(std::unique_ptr<Arrival> arrival) {
+  if (Inbound* receiving = find(arrival->from(), arrival->tag())) {
+    arrival->give(*receiving);
+  } else {
+    Bucket& home = bucket(arrival->tag());
+    home.arrived.push_front(*arrival.release());
   }
 }
 
@@ -53,19 +61,18 @@ bool Matcher::post(Inbound& receiving) {
              [&](Arrival& arrival) { return fits(receiving, arrival.from(), arrival.tag()); })) {
     const std::unique_ptr<Arrival> arrival(found);
     arrival->unlink();
-    if (hand_over(*arrival, receiving)) return true;
+    if (arrival->give(receiving)) return true;
   }
   home.posted.push_back(receiving);
   return false;
 }
 
-bool hand_over(Arrival& arrival, Inbound& receiving) {
+bool Arrival::give(Inbound& receiving) {
   try {
-    const std::span<std::byte> room = receiving.room(arrival.from(), arrival.bytes(), arrival.ghost());
-    if (!arrival.read(room)) return false;
+    if (!read(receiving.room(from(), bytes(), ghost()))) return false;
     receiving.complete();
   } catch (const Error&) {
-    arrival.discard();
+    discard();
     receiving.fail(std::current_exception());
   }
   return true;

@@ -25,6 +25,11 @@ class Arrival : public runtime::Hook<Arrival> {
   std::size_t bytes() const { return bytes_; }
   virtual bool ghost() const { return false; }
 
+  // Moves the message into the receive and completes it; a wrong size fails it. A message that is still
+  // coming takes the receive out of the matcher and completes it later. False if the sender has withdrawn the
+  // message: the receive then goes on waiting.
+  virtual bool give(Inbound& receiving);
+
   // False if the sender has withdrawn the message; `target` may be overwritten all the same.
   virtual bool read(std::span<std::byte> target) = 0;
   // It will probably be read into `target`: what can be done before is done now. Empty: probably not any
@@ -65,8 +70,10 @@ class Matcher {
 
   // Gives the message to the receive that waits for it, or keeps it.
   void deliver(std::unique_ptr<Arrival> arrival);
+  // The same for one whose receive was taken back: it comes before those that arrived after it.
+  void redeliver(std::unique_ptr<Arrival> arrival);
 
-  // Gives the receive the first message that fits, or keeps it until one comes. True if it is done.
+  // Gives the receive the first message that fits, or keeps it until one comes. True if it has one.
   bool post(Inbound& receiving);
 
   // Ends the receives for which `error` returns one.
@@ -92,11 +99,7 @@ class Matcher {
   std::array<Bucket, 64> buckets_;
 };
 
-// Moves a message into a receive and completes it; a wrong size fails it. False if the message was withdrawn:
-// the receive then goes on waiting.
-bool hand_over(Arrival& arrival, Inbound& receiving);
-
-// The same for bytes that are in memory now.
+// Moves bytes that are in memory into a receive and completes it; a wrong size fails it.
 void hand_over(Rank from, std::span<const std::byte> data, Inbound& receiving);
 
 }  // namespace starling::transport

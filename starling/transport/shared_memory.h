@@ -53,6 +53,9 @@ class SharedMemory {
   // Cores of this host that no rank uses now.
   virtual int idle_cores() const = 0;
 
+  // Whether the rank is one of this host's; all that follows is for those.
+  virtual bool has(Rank rank) const = 0;
+
   // The rank has ended. All it wrote before is visible to whoever sees this.
   virtual bool gone(Rank rank) const = 0;
   // ... and did not say that it leaves: others may have left because of it.

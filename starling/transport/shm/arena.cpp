@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -28,8 +29,6 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t step) {
 [[noreturn]] void fail(const char* call) {
   throw Error(concat("shared memory: ", call, ": ", std::strerror(errno)));
 }
-
-std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
 
 }  // namespace
 
@@ -60,7 +59,7 @@ std::shared_ptr<Arena> Arena::create(int ranks, Options options) {
   const std::size_t heap_bytes = round_up(options.heap_bytes, kHuge);
   Descriptor memory(memfd_create("starling", MFD_CLOEXEC));
   if (!memory.valid()) fail("memfd_create");
-  const Places places(index(ranks), heap_bytes);
+  const Places places(static_cast<std::size_t>(ranks), heap_bytes);
   if (ftruncate(memory.get(), static_cast<off_t>(places.end)) != 0) fail("ftruncate");
   std::vector<Descriptor> doorbells;
   for (int i = 0; i < ranks; ++i) {
@@ -68,7 +67,7 @@ std::shared_ptr<Arena> Arena::create(int ranks, Options options) {
     if (!doorbells.back().valid()) fail("eventfd");
   }
   std::shared_ptr<Arena> arena(new Arena(std::move(memory), std::move(doorbells), heap_bytes));
-  arena->header().ranks = index(ranks);
+  arena->header().ranks = static_cast<std::uint64_t>(ranks);
   arena->header().heap_bytes = heap_bytes;
   arena->header().magic.store(Header::kMagic);
   return arena;
@@ -95,13 +94,29 @@ Arena::Arena(Descriptor memory, std::vector<Descriptor> doorbells, std::size_t h
       mmap(nullptr, places_.end, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory_.get(), 0);
   if (mapped == MAP_FAILED) fail("mmap");
   base_ = static_cast<std::byte*>(mapped);
+  std::vector<Rank> all(doorbells_.size());
+  std::iota(all.begin(), all.end(), 0);
+  set_members(std::move(all));
   // A wish: it has an effect only where the system allows huge pages for shared memory.
   madvise(base_ + places_.heaps, places_.end - places_.heaps, MADV_HUGEPAGE);
 }
 
+void Arena::set_members(std::vector<Rank> members) {
+  if (members.size() != doorbells_.size()) {
+    throw InvalidArgument(concat("the shared memory is for ", doorbells_.size(), " ranks, the host has ",
+                                 members.size(), ": ", join(members)));
+  }
+  members_ = std::move(members);
+  slots_.assign(static_cast<std::size_t>(members_.back()) + 1, -1);
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    slots_[static_cast<std::size_t>(members_[i])] = static_cast<int>(i);
+}
+
 Arena::~Arena() { munmap(base_, places_.end); }
 
-RankSlot& Arena::slot(Rank rank) const { return reinterpret_cast<RankSlot*>(base_ + places_.slots)[rank]; }
+RankSlot& Arena::slot(Rank rank) const {
+  return reinterpret_cast<RankSlot*>(base_ + places_.slots)[index(rank)];
+}
 
 Pipe& Arena::pipe(Rank from, Rank to) const {
   return reinterpret_cast<Pipe*>(base_ + places_.pipes)[index(from) * doorbells_.size() + index(to)];
@@ -126,7 +141,7 @@ void Arena::introduce(Rank rank, std::int64_t pid) const {
   Presence expected = Presence::kUnknown;
   self.presence.compare_exchange_strong(expected, Presence::kJoined);
   header().changes.fetch_add(1);
-  for (Rank other = 0; other < ranks(); ++other) ring(other);
+  for (const Rank other : members_) ring(other);
 }
 
 bool Arena::bury(Rank rank, Presence how) const {
@@ -136,7 +151,7 @@ bool Arena::bury(Rank rank, Presence how) const {
     if (seen == Presence::kDied || seen == Presence::kLeft) return false;
   } while (!dead.presence.compare_exchange_weak(seen, how));
   header().changes.fetch_add(1);
-  for (Rank other = 0; other < ranks(); ++other) ring(other);
+  for (const Rank other : members_) ring(other);
   return true;
 }
 

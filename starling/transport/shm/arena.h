@@ -48,9 +48,16 @@ class Arena {
   static std::shared_ptr<Arena> open(Descriptor memory, std::vector<Descriptor> doorbells);
   ~Arena();
 
+  // Who they are, in ascending order, for this process: 0, 1, ... unless the run has ranks on other hosts
+  // too.
+  void set_members(std::vector<Rank> members);
+  const std::vector<Rank>& members() const { return members_; }
+  bool has(Rank rank) const { return slot_of(rank) >= 0; }
+  std::size_t index(Rank rank) const { return static_cast<std::size_t>(slot_of(rank)); }
+
   int ranks() const { return static_cast<int>(doorbells_.size()); }
   int memory() const { return memory_.get(); }
-  int doorbell(Rank rank) const { return doorbells_[static_cast<std::size_t>(rank)].get(); }
+  int doorbell(Rank rank) const { return doorbells_[index(rank)].get(); }
 
   Header& header() const { return *reinterpret_cast<Header*>(base_); }
   RankSlot& slot(Rank rank) const;
@@ -85,8 +92,15 @@ class Arena {
 
   Arena(Descriptor memory, std::vector<Descriptor> doorbells, std::size_t heap_bytes);
 
+  int slot_of(Rank rank) const {
+    const auto place = static_cast<std::size_t>(rank);
+    return place < slots_.size() ? slots_[place] : -1;
+  }
+
   Descriptor memory_;
   std::vector<Descriptor> doorbells_;
+  std::vector<Rank> members_;
+  std::vector<int> slots_;  // by rank; -1: of another host
   std::size_t heap_bytes_;
   Places places_;
   std::byte* base_ = nullptr;

@@ -128,7 +128,7 @@ void ArenaServer::serve() {
   const Descriptor client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!client.valid() || !same_user(client.get())) return;
   std::vector<int> all{arena_->memory()};
-  for (Rank rank = 0; rank < arena_->ranks(); ++rank) all.push_back(arena_->doorbell(rank));
+  for (const Rank rank : arena_->members()) all.push_back(arena_->doorbell(rank));
   for (std::size_t sent = 0; sent < all.size();) {
     const std::size_t count = std::min(kPerMessage, all.size() - sent);
     if (!send_descriptors(client.get(), all.data() + sent, count, all.size() - sent - count)) return;

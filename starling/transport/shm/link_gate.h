@@ -17,19 +17,12 @@
 #include <utility>
 
 #include "starling/runtime/scheduler.h"
+#include "starling/transport/alarm.h"
 #include "starling/transport/link.h"
 #include "starling/transport/matcher.h"
 #include "starling/transport/operation.h"
 
 namespace starling::transport::shm {
-
-// Calls a function of its owner at a time, once.
-template <class Owner, void (Owner::*kAct)()>
-struct Alarm : runtime::Wakeup {
-  explicit Alarm(Owner& its_owner)
-      : Wakeup([](Wakeup& self) { (static_cast<Alarm&>(self).owner.*kAct)(); }), owner(its_owner) {}
-  Owner& owner;
-};
 
 class Uplink {
  public:

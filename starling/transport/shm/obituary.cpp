@@ -14,16 +14,16 @@ Obituary::Obituary(std::shared_ptr<Arena> arena, Rank self, runtime::LoopSchedul
       processes_(static_cast<std::size_t>(arena_->ranks())) {}
 
 Obituary::~Obituary() {
-  for (Rank rank = 0; rank < arena_->ranks(); ++rank) stop(rank);
+  for (const Rank rank : arena_->members()) stop(rank);
 }
 
 void Obituary::update() {
-  for (Rank rank = 0; rank < arena_->ranks(); ++rank) {
+  for (const Rank rank : arena_->members()) {
     if (rank == self_) continue;
     if (arena_->gone(rank)) {
       stop(rank);
     } else if (arena_->slot(rank).presence.load() == Presence::kJoined &&
-               !processes_[static_cast<std::size_t>(rank)].valid()) {
+               !processes_[arena_->index(rank)].valid()) {
       watch(rank);
     }
   }
@@ -40,11 +40,11 @@ void Obituary::watch(Rank rank) {
     stop(rank);
     arena_->bury(rank, Presence::kDied);
   });
-  processes_[static_cast<std::size_t>(rank)] = std::move(process);
+  processes_[arena_->index(rank)] = std::move(process);
 }
 
 void Obituary::stop(Rank rank) {
-  Descriptor& process = processes_[static_cast<std::size_t>(rank)];
+  Descriptor& process = processes_[arena_->index(rank)];
   if (!process.valid()) return;
   loop_.unwatch(process.get());
   process = Descriptor();

@@ -67,14 +67,34 @@ ShmTransport::ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Ar
       obituary_(arena_, rank, loop),
       backlog_(static_cast<std::size_t>(arena_->ranks())),
       cores_(usable_cores()) {
-  for (std::uint32_t i = shm::kOffers; i > 0; --i) free_offers_.push_back(i - 1);
   if (link) emulate(*link);
+  begin();
+}
+
+ShmTransport::ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Arena> arena, Rank rank,
+                           int size, wire::Remote::Setting others)
+    : Transport(loop, rank, size),
+      loop_(loop),
+      arena_(std::move(arena)),
+      heap_(std::make_shared<shm::Heap>(arena_, rank)),
+      obituary_(arena_, rank, loop),
+      backlog_(static_cast<std::size_t>(arena_->ranks())),
+      cores_(usable_cores()) {
+  name_ = concat(arena_->ranks() > 1 ? "shm+" : "", others.engine->name());
+  remote_ = std::make_unique<wire::Remote>(
+      loop_, matcher_, std::move(others),
+      [this](Rank lost, const std::string& why) { handle_remote_loss(lost, why); });
+  begin();
+}
+
+void ShmTransport::begin() {
+  for (std::uint32_t i = shm::kOffers; i > 0; --i) free_offers_.push_back(i - 1);
   loop_.add(*this);
-  loop_.watch(arena_->doorbell(rank), [this] {
+  loop_.watch(arena_->doorbell(rank()), [this] {
     std::uint64_t count = 0;
     [[maybe_unused]] const auto got = ::read(arena_->doorbell(this->rank()), &count, sizeof count);
   });
-  arena_->introduce(rank, getpid());
+  arena_->introduce(rank(), getpid());
   handle_changes();
 }
 
@@ -100,7 +120,7 @@ void ShmTransport::start_recv(Inbound& receiving) {
 // News for `to` is in the pipe. The order of the two sequentially consistent operations here and of those in
 // set_parked and poll is what makes ringing only the parked safe.
 void ShmTransport::notify(Rank to) {
-  const auto self = static_cast<unsigned>(rank());
+  const auto self = arena_->index(rank());
   arena_->slot(to).inbox[self / 64].fetch_or(std::uint64_t{1} << (self % 64));
   arena_->ring(to);
 }
@@ -120,15 +140,22 @@ bool ShmTransport::poll() {
     handle_changes();
     any = true;
   }
-  return look_at_watches() || any;
+  any |= look_at_watches();
+  // Last: before parking it makes sure that it will be woken, unless there is news.
+  if (remote_) any |= remote_->poll();
+  return any;
 }
 
-void ShmTransport::set_parked(bool parked) { arena_->slot(rank()).parked.store(parked ? 1 : 0); }
+void ShmTransport::set_parked(bool parked) {
+  arena_->slot(rank()).parked.store(parked ? 1 : 0);
+  if (remote_) remote_->set_parked(parked);
+}
 
 // Those that are not parked. More than there are cores are not counted.
 int ShmTransport::running_ranks() const {
   int running = 0;
-  for (Rank other = 0; other < size() && running <= cores_; ++other) {
+  for (const Rank other : arena_->members()) {
+    if (running > cores_) break;
     if (arena_->slot(other).parked.load(std::memory_order_relaxed) == 0 && !lost(other)) ++running;
   }
   return running;
@@ -139,11 +166,14 @@ int ShmTransport::idle_cores() const { return std::max(0, cores_ - running_ranks
 bool ShmTransport::drain_inbox() {
   bool any = false;
   auto& slot = arena_->slot(rank());
-  for (int word = 0; word * 64 < size(); ++word) {
+  for (int word = 0; word * 64 < arena_->ranks(); ++word) {
     if (slot.inbox[word].load() == 0) continue;
     std::uint64_t bits = slot.inbox[word].exchange(0);
     any |= bits != 0;
-    for (; bits != 0; bits &= bits - 1) drain(word * 64 + std::countr_zero(bits));
+    for (; bits != 0; bits &= bits - 1) {
+      const auto place = static_cast<std::size_t>(word * 64 + std::countr_zero(bits));
+      drain(arena_->members()[place]);
+    }
   }
   return any;
 }
@@ -175,7 +205,7 @@ void ShmTransport::take_in(Rank from, const shm::Front& front) {
 void ShmTransport::handle_changes() {
   changes_seen_ = arena_->header().changes.load();
   obituary_.update();
-  for (Rank other = 0; other < size(); ++other) {
+  for (const Rank other : arena_->members()) {
     if (other == rank() || lost(other) || !arena_->gone(other)) continue;
     if (!gate_) {
       handle_loss(other);
@@ -191,7 +221,7 @@ void ShmTransport::handle_loss(Rank other) {
   record_loss(other, arena_->died(other) ? "its process ended" : "it left the run");
   if (gate_) gate_->out.fail(other, loss_of(other));
   matcher_.fail_if([&](const Inbound& receiving) { return hopeless(receiving); });
-  auto& backlog = backlog_[static_cast<std::size_t>(other)];
+  auto& backlog = backlog_[arena_->index(other)];
   while (!backlog.empty()) static_cast<Sending&>(backlog.front()).fail(loss_of(other));
   for (auto at = offered_.begin(); at != offered_.end();) {
     if (at->second.to != other) {
@@ -204,6 +234,12 @@ void ShmTransport::handle_loss(Rank other) {
     free_offers_.push_back(at->first);
     at = offered_.erase(at);
   }
+}
+
+void ShmTransport::handle_remote_loss(Rank other, const std::string& why) {
+  record_loss(other, why);
+  remote_->drop(other, loss_of(other));
+  matcher_.fail_if([&](const Inbound& receiving) { return hopeless(receiving); });
 }
 
 }  // namespace starling::transport

@@ -2,6 +2,9 @@
 // offered, and the receiver copies them straight out of the sender's memory: one copy if they lie in the
 // arena (memory from allocate()), two otherwise.
 //
+// Ranks of other hosts are reached through a network (wire/remote.h). The shared memory is then that of this
+// host's ranks only.
+//
 // With a link every rank behaves as if it were alone on a host behind such a link (link_gate.h): messages to
 // others take their time, and no memory counts as shared. A send is then done when it has left; large
 // messages are copied twice.
@@ -23,6 +26,7 @@
 #include "starling/transport/shm/obituary.h"
 #include "starling/transport/shm/pipe.h"
 #include "starling/transport/transport.h"
+#include "starling/transport/wire/remote.h"
 
 namespace starling::transport {
 
@@ -31,10 +35,13 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   // Joins the arena as `rank`. Peers that join later are found as they come. All have the same link, or none.
   ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Arena> arena, Rank rank,
                const std::optional<Link>& link = {});
+  // One of `size` ranks, of which the arena's members are on this host and the setting's peers on others.
+  ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Arena> arena, Rank rank, int size,
+               wire::Remote::Setting others);
   // Leaves: to the others this rank is lost from now on.
   ~ShmTransport() override;
 
-  std::string_view name() const override { return "shm"; }
+  std::string_view name() const override { return name_; }
   Memory allocate(std::size_t bytes) override;
   SharedMemory* shared() override { return gate_ ? nullptr : this; }
 
@@ -46,6 +53,7 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   std::byte* at(std::uint64_t offset) const override { return arena_->at(offset); }
   bool ring(Rank rank) override { return arena_->ring(rank); }
   int idle_cores() const override;
+  bool has(Rank rank) const override { return arena_->has(rank); }
   bool gone(Rank rank) const override { return arena_->gone(rank); }
   bool died(Rank rank) const override { return arena_->died(rank); }
   void quarantine(std::span<const std::byte> bytes, std::function<bool()> settled) override {
@@ -69,6 +77,7 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
 
   bool poll() override;
   void set_parked(bool parked) override;
+  void begin();
   // A spinning rank on a full machine keeps others from running, those included that it waits for.
   bool may_spin() const override { return running_ranks() <= cores_; }
   int running_ranks() const;
@@ -91,13 +100,15 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   void handle_nudges();
   void handle_changes();
   void handle_loss(Rank rank);
+  void handle_remote_loss(Rank rank, const std::string& why);
 
   runtime::LoopScheduler& loop_;
   std::shared_ptr<shm::Arena> arena_;
   std::shared_ptr<shm::Heap> heap_;
   shm::Obituary obituary_;
+  std::string name_ = "shm";
   Matcher matcher_;
-  std::vector<Operation::Queue> backlog_;  // sends that found no room, by receiver
+  std::vector<Operation::Queue> backlog_;  // sends that found no room, by receiver's slot
   std::unordered_map<std::uint32_t, Offered> offered_;
   std::vector<std::uint32_t> free_offers_;
   std::uint64_t next_serial_ = 1;
@@ -106,7 +117,8 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   std::uint64_t changes_seen_ = 0;
   int cores_;
   std::unique_ptr<shm::LinkGate> gate_;  // of an emulated link, else null
-  shm::Alarm<ShmTransport, &ShmTransport::fetch_ahead> fetching_{*this};
+  Alarm<ShmTransport, &ShmTransport::fetch_ahead> fetching_{*this};
+  std::unique_ptr<wire::Remote> remote_;  // null: all ranks are on this host
 };
 
 }  // namespace starling::transport

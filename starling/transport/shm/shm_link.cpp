@@ -22,7 +22,7 @@ void ShmTransport::emulate(const Link& link) {
 // yet, it is put when it has left.
 void ShmTransport::begin_to_leave(Sending& sending) {
   if (sending.bytes() <= shm::kInlineLimit) return;
-  if (!backlog_[static_cast<std::size_t>(sending.peer())].empty()) return;
+  if (!backlog_[arena_->index(sending.peer())].empty()) return;
   try {
     offer(sending);
   } catch (const Error&) {  // there is no memory now
@@ -57,6 +57,7 @@ std::int64_t ShmTransport::stamp(const Sending& sending) const {
 
 // Expects the message anew: the buffer may be another's from now on.
 void ShmTransport::withdraw_recv(Inbound& receiving) noexcept {
+  if (remote_ && !receiving.linked()) return remote_->withdraw_recv(receiving);
   receiving.unlink();
   Arrival* const next = gate_ ? gate_->in.next_of(receiving.peer(), receiving.tag()) : nullptr;
   if (next != nullptr) next->expect({});

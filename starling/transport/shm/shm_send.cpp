@@ -24,12 +24,13 @@ void ShmTransport::start_send(Sending& sending) {
     matcher_.deliver(std::make_unique<KeptArrival>(to, sending.tag(), sending.data()));
     return sending.complete();
   }
+  if (!arena_->has(to)) return remote_->start_send(sending);
   if (gate_) return gate_->out.send(sending);
   put(sending);
 }
 
 void ShmTransport::put(Sending& sending) {
-  auto& backlog = backlog_[static_cast<std::size_t>(sending.peer())];
+  auto& backlog = backlog_[arena_->index(sending.peer())];
   if (backlog.empty() && transmit(sending)) return;
   backlog.push_back(sending);
   flush(sending.peer());
@@ -88,6 +89,7 @@ ShmTransport::Offered* ShmTransport::offer_of(const Sending& sending) {
 
 // A withdrawn offer's serial is never used again, so the record that may still lie in the pipe names nothing.
 void ShmTransport::withdraw_send(Sending& sending) noexcept {
+  if (!arena_->has(sending.peer())) return remote_->withdraw_send(sending);
   sending.unlink();
   if (gate_) gate_->out.withdraw(sending);
   const Offered* const offered = offer_of(sending);
@@ -114,11 +116,11 @@ void ShmTransport::handle_nudges() {
     free_offers_.push_back(at->first);
     at = offered_.erase(at);
   }
-  for (Rank to = 0; to < size(); ++to) flush(to);
+  for (const Rank to : arena_->members()) flush(to);
 }
 
 void ShmTransport::flush(Rank to) {
-  auto& backlog = backlog_[static_cast<std::size_t>(to)];
+  auto& backlog = backlog_[arena_->index(to)];
   while (!backlog.empty()) {
     if (transmit(static_cast<Sending&>(backlog.front()))) continue;
     // Ask for a nudge, then look again: the receiver may have made room before it could see the question.

@@ -1,0 +1,47 @@
+// The frames by which ranks of different hosts hand over messages.
+//
+// A short message travels in its frame (kInline). A long one is offered; its receiver answers with kTake when
+// it has a place for it, and the bytes follow as a bulk transfer, or with kDiscard if it does not want them.
+// Nothing is copied on the way, and a sender waits for a slow receiver instead of filling its memory.
+//
+// A sender that gives up an offer keeps a copy, since the receiver may have taken the offer already, and says
+// kWithdraw. The answer is kTake, which was on its way, or kDropped: so both always agree on whether the
+// message was taken, and the order of messages holds.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "starling/core/types.h"
+
+namespace starling::transport::wire {
+
+struct Head {
+  enum Kind : std::uint64_t { kInline, kOffer, kTake, kDiscard, kWithdraw, kDropped, kAlive, kBye };
+  Kind kind = kAlive;
+  Tag tag = 0;               // kInline, kOffer
+  std::uint64_t bytes = 0;   // kInline, kOffer: of the message
+  std::uint64_t number = 0;  // of the offer, counted by its sender
+};
+
+// Long enough for all control messages; the data of a frame with its head fits Engine::kFrameLimit.
+inline constexpr std::size_t kInlineLimit = std::size_t{32} << 10;
+
+inline std::vector<std::byte> make_frame(const Head& head, std::span<const std::byte> data = {}) {
+  std::vector<std::byte> frame(sizeof head + data.size());
+  std::memcpy(frame.data(), &head, sizeof head);
+  if (!data.empty()) std::memcpy(frame.data() + sizeof head, data.data(), data.size());
+  return frame;
+}
+
+// False if these bytes are no frame.
+inline bool read_frame(std::span<const std::byte> frame, Head& head, std::span<const std::byte>& data) {
+  if (frame.size() < sizeof head) return false;
+  std::memcpy(&head, frame.data(), sizeof head);
+  data = frame.subspan(sizeof head);
+  return head.kind <= Head::kBye && data.size() == (head.kind == Head::kInline ? head.bytes : 0);
+}
+
+}  // namespace starling::transport::wire

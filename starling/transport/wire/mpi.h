@@ -1,0 +1,46 @@
+// MPI between hosts, for sites where it is the only way. The process must have been started by mpirun, srun
+// or the like; the rank is that of MPI_COMM_WORLD.
+//
+// MPI cannot wake a waiting process, so its loop looks again after short naps. A process that dies ends the
+// whole job: that is MPI's rule.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "starling/core/types.h"
+#include "starling/transport/wire/engine.h"
+
+namespace starling::transport::wire {
+
+// Why there is no MPI in this build; empty if there is.
+std::string why_no_mpi();
+
+// "Open MPI v4.1.4", or empty.
+std::string mpi_version();
+
+// MPI as long as one of these lives. Starts it unless the program has done so, and then ends it too.
+class MpiWorld {
+ public:
+  // Throws Error if MPI does not start, or is not in this build.
+  MpiWorld();
+  ~MpiWorld();
+  MpiWorld(const MpiWorld&) = delete;
+  MpiWorld& operator=(const MpiWorld&) = delete;
+
+  Rank rank() const { return rank_; }
+  int size() const { return size_; }
+  // Everybody's text, by rank. Called by all.
+  std::vector<std::string> exchange(const std::string& text) const;
+
+ private:
+  Rank rank_ = 0;
+  int size_ = 1;
+  bool started_ = false;
+};
+
+// The engine of this process's rank. Made by all processes of the world at the same time.
+std::unique_ptr<Engine> make_mpi(std::shared_ptr<MpiWorld> world);
+
+}  // namespace starling::transport::wire

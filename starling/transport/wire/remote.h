@@ -1,0 +1,120 @@
+// The ranks of other hosts, as a transport sees them: messages go out through an engine as frames (frame.h),
+// and what comes in is given to the transport's matcher.
+//
+// A rank that is silent for too long counts as lost: each rank says from time to time that it is there, to
+// whom it has nothing else to say. Silence is counted in own looks at the clock, so that a process that was
+// stopped for a while does not blame the others.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "starling/runtime/loop_scheduler.h"
+#include "starling/transport/alarm.h"
+#include "starling/transport/matcher.h"
+#include "starling/transport/operation.h"
+#include "starling/transport/wire/engine.h"
+#include "starling/transport/wire/frame.h"
+
+namespace starling::transport::wire {
+
+class Remote final : private Engine::Client {
+ public:
+  static constexpr Duration kDefaultSilence = std::chrono::seconds(5);
+
+  struct Setting {
+    std::unique_ptr<Engine> engine;  // connected to the peers
+    std::vector<Rank> peers;
+    Duration silence = kDefaultSilence;  // after which a rank is lost
+  };
+  using Lose = std::function<void(Rank rank, const std::string& why)>;
+
+  // `lose` is called once for each peer that is lost. It ends the receives from it.
+  Remote(runtime::LoopScheduler& loop, Matcher& matcher, Setting setting, Lose lose);
+  // Says good-bye.
+  ~Remote();
+
+  std::string_view name() const { return engine_->name(); }
+
+  // To one of the peers, which is not lost.
+  void start_send(Sending& sending);
+  void withdraw_send(Sending& sending) noexcept;
+  // A message that is on its way into the receive's memory is waited for, and kept for the next receive.
+  void withdraw_recv(Inbound& receiving) noexcept;
+  // Ends what is under way with a rank that was lost. Whoever calls this has recorded the loss.
+  void drop(Rank peer, const std::exception_ptr& loss);
+
+  bool poll();
+  void set_parked(bool parked) { parked_ = parked; }
+
+ private:
+  class Offer;
+  using Key = std::pair<Rank, std::uint64_t>;  // the sender and its number
+
+  // A long message of ours that its receiver has not got.
+  struct Outgoing {
+    Sending* sending = nullptr;  // null: given up, `copy` has the data
+    std::vector<std::byte> copy;
+    Rank to = 0;
+    std::unique_ptr<Transfer> transfer;  // once it was taken
+  };
+  // A long message that we have taken. One whose receive was taken back comes into memory of its own, and
+  // stands in the matcher as an offer again.
+  struct Incoming {
+    Inbound* receiving = nullptr;
+    Tag tag = 0;
+    std::span<std::byte> target;
+    std::vector<std::byte> own;
+    std::unique_ptr<Transfer> transfer;  // null: it is there
+  };
+  struct Peer {
+    Operation::Queue backlog;  // sends that wait until the engine has sent what it was given
+    int silent = 0;            // looks at the clock since it was last heard
+    bool spoken = false;       // to, since the last look
+    bool lost = false;
+  };
+
+  void take_frame(Rank from, std::span<const std::byte> frame) override;
+  void take_failure(Rank peer, const std::string& why) override;
+  void act_on(Rank from, const Head& head, std::span<const std::byte> data);
+  void push(Rank to, std::uint64_t number);
+  void finish(Rank to, std::uint64_t number);
+  void drop_offer(Rank from, std::uint64_t number);
+  void take(const Offer& offer, Inbound& receiving);
+  void claim(const Offer& offer, Inbound& receiving);
+  void divert(std::map<Key, Incoming>::iterator at);
+  void complete(std::map<Key, Incoming>::iterator at);
+  void transmit(Sending& sending);
+  void flush_backlogs();
+  bool look_at_outgoing();
+  bool look_at_incoming();
+  void look_at_clock();
+  void wake() {}  // that the loop runs again is all
+  void post(Rank to, const Head& head, std::span<const std::byte> data = {});
+
+  runtime::LoopScheduler& loop_;
+  Matcher& matcher_;
+  std::unique_ptr<Engine> engine_;
+  Lose lose_;
+  Duration silence_;
+  std::map<Rank, Peer> peers_;
+  int waiting_ = 0;  // sends in backlogs
+  std::map<std::uint64_t, Outgoing> outgoing_;
+  std::uint64_t next_number_ = 1;
+  std::map<Key, Offer*> offers_;  // those in the matcher
+  std::map<Key, Incoming> incoming_;
+  bool parked_ = false;
+  Duration nap_{};
+  Alarm<Remote, &Remote::look_at_clock> clock_{*this};
+  Alarm<Remote, &Remote::wake> waking_{*this};
+};
+
+}  // namespace starling::transport::wire

@@ -1,0 +1,22 @@
+// What worlds of processes have in common.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "starling/session/forked_ranks.h"
+#include "tests/support/world.h"
+
+namespace starling::testing {
+
+// Runs the body, then waits until all are done, or dead: a rank that ends is lost to the others. Who died
+// does not wait.
+runtime::Task<std::string> live(const World::Body& body, Peer& self);
+
+// The same for a rank that is a process of its own; throws the body's outcome if that is not good.
+void live_as_process(transport::Transport& net, const World::Body& body);
+
+// In the form of World::run.
+std::vector<std::string> outcomes_of(session::ForkedRanks& processes);
+
+}  // namespace starling::testing

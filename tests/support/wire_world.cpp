@@ -1,0 +1,66 @@
+#include "tests/support/wire_world.h"
+
+#include <cstring>
+#include <memory>
+
+#include "starling/runtime/run.h"
+#include "starling/session/forked_ranks.h"
+#include "starling/transport/shm/shm.h"
+#include "starling/transport/wire/ucx.h"
+#include "tests/support/process_rank.h"
+
+namespace starling::testing {
+
+namespace {
+
+using transport::shm::Arena;
+
+constexpr Tag kCards = 1;
+
+// Everybody's card, by rank, over the shared memory that they really have.
+runtime::Task<std::vector<std::string>> exchange(transport::Transport& net, std::string card) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(card));
+  for (Rank to = 0; to < net.size(); ++to) co_await net.send(to, kCards, bytes);
+  std::vector<std::string> cards(static_cast<std::size_t>(net.size()));
+  for (int i = 0; i < net.size(); ++i) {
+    const transport::Letter letter = co_await net.recv_any(kCards);
+    cards[static_cast<std::size_t>(letter.from)].assign(reinterpret_cast<const char*>(letter.bytes.data()),
+                                                        letter.bytes.size());
+  }
+  co_return cards;
+}
+
+struct Host {
+  std::shared_ptr<Arena> arena;
+  std::vector<Rank> members;
+};
+
+void join(transport::Transport& known, const Host& host, Duration silence, const World::Body& body) {
+  auto& loop = static_cast<runtime::LoopScheduler&>(known.scheduler());
+  transport::wire::Remote::Setting others;
+  others.engine = transport::wire::make_ucx(known.rank());
+  others.silence = silence;
+  const auto cards = runtime::run(loop, exchange(known, others.engine->card()));
+  host.arena->set_members(host.members);
+  for (Rank rank = 0; rank < known.size(); ++rank) {
+    if (!host.arena->has(rank)) others.peers.push_back(rank);
+  }
+  others.engine->connect(cards, others.peers);
+  transport::ShmTransport net(loop, host.arena, known.rank(), known.size(), std::move(others));
+  live_as_process(net, body);
+}
+
+}  // namespace
+
+std::vector<std::string> WireWorld::run(int ranks, const Body& body) {
+  std::vector<Host> hosts(static_cast<std::size_t>(hosts_ == 0 ? ranks : std::min(hosts_, ranks)));
+  for (Rank rank = 0; rank < ranks; ++rank)
+    hosts[static_cast<std::size_t>(rank) % hosts.size()].members.push_back(rank);
+  for (Host& host : hosts) host.arena = Arena::create(static_cast<int>(host.members.size()));
+  session::ForkedRanks processes(ranks, [&](transport::Transport& known) {
+    join(known, hosts[static_cast<std::size_t>(known.rank()) % hosts.size()], silence_, body);
+  });
+  return outcomes_of(processes);
+}
+
+}  // namespace starling::testing

@@ -1,0 +1,22 @@
+// Ranks as processes of this machine that count as ranks of several hosts, joined by a network engine.
+#pragma once
+
+#include "starling/transport/wire/remote.h"
+#include "tests/support/world.h"
+
+namespace starling::testing {
+
+class WireWorld final : public World {
+ public:
+  // The ranks are dealt out to so many hosts in turn; 0: each is alone on its own. Who is silent for so long
+  // is lost to the others.
+  explicit WireWorld(int hosts, Duration silence = transport::wire::Remote::kDefaultSilence)
+      : hosts_(hosts), silence_(silence) {}
+  std::vector<std::string> run(int ranks, const Body& body) override;
+
+ private:
+  int hosts_;
+  Duration silence_;
+};
+
+}  // namespace starling::testing

@@ -1,0 +1,91 @@
+// Ranks of other hosts: what the conformance suite, which holds for them too, does not ask.
+#include "starling/transport/wire/remote.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "starling/core/error.h"
+#include "starling/runtime/deadline.h"
+#include "starling/transport/wire/frame.h"
+#include "starling/transport/wire/ucx.h"
+#include "tests/support/check.h"
+#include "tests/support/wire_world.h"
+
+namespace starling::transport::wire {
+namespace {
+
+using namespace std::chrono_literals;
+using runtime::Task;
+using testing::Peer;
+
+class RemoteTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!why_no_ucx().empty()) GTEST_SKIP() << why_no_ucx();
+  }
+};
+
+// Its connection stays open and its kernel answers, as those of a host whose cable was pulled seem to for
+// long.
+Task<> stop_and_be_missed(Peer& self) {
+  if (self.net.rank() == 1) {
+    const pid_t own = getpid();
+    co_await self.net.send(0, 1, std::as_bytes(std::span(&own, 1)));
+    co_await self.net.recv(0, 2, {});  // it has the number: a send that is done may not be out yet
+    raise(SIGSTOP);
+    co_await self.net.recv(0, 3, {});
+    co_return;
+  }
+  pid_t other = 0;
+  co_await self.net.recv(1, 1, std::as_writable_bytes(std::span(&other, 1)));
+  co_await self.net.send(1, 2, {});
+  std::string missed;
+  try {
+    co_await self.net.recv(1, 3, {});
+  } catch (const PeerLost& lost) {
+    missed = lost.what();
+  }
+  kill(other, SIGKILL);  // whatever comes now: a stopped process would be waited for
+  testing::check_contains(missed, "rank 1 lost: nothing was heard of it for");
+}
+
+TEST_F(RemoteTest, ASilentRankIsLost) {
+  testing::WireWorld world(0, 200ms);
+  EXPECT_EQ(world.run(2, stop_and_be_missed), (std::vector<std::string>{"", "killed"}));
+}
+
+// They compute, say nothing and are asked for nothing, for many times the silence that is allowed.
+Task<> rest_and_meet(Peer& self) {
+  co_await runtime::sleep_for(600ms);
+  const Rank other = 1 - self.net.rank();
+  auto sent = self.net.send(other, 1, {});
+  co_await self.net.recv(other, 1, {});
+  co_await sent;
+}
+
+TEST_F(RemoteTest, IdleRanksAreNotLost) {
+  testing::WireWorld world(0, 200ms);
+  EXPECT_EQ(world.run(2, rest_and_meet), (std::vector<std::string>{"", ""}));
+}
+
+TEST(FrameTest, WhatIsNoFrameIsRefused) {
+  Head head;
+  std::span<const std::byte> data;
+  const auto frame = make_frame({.kind = Head::kInline, .tag = 7, .bytes = 3}, std::vector<std::byte>(3));
+  ASSERT_TRUE(read_frame(frame, head, data));
+  EXPECT_EQ(head.tag, 7U);
+  EXPECT_EQ(data.size(), 3U);
+  EXPECT_FALSE(read_frame(std::span(frame).first(sizeof(Head) - 1), head, data));
+  EXPECT_FALSE(read_frame(std::span(frame).first(frame.size() - 1), head, data)) << "shorter than it says";
+  auto unknown = make_frame({});
+  unknown[0] = std::byte{99};
+  EXPECT_FALSE(read_frame(unknown, head, data));
+  const auto long_take = make_frame({.kind = Head::kTake}, std::vector<std::byte>(1));
+  EXPECT_FALSE(read_frame(long_take, head, data)) << "data that it should not have";
+}
+
+}  // namespace
+}  // namespace starling::transport::wire

@@ -50,6 +50,18 @@ Buckets taper_buckets(std::span<const Slice> sections, std::size_t most, std::si
   return buckets;
 }
 
+void split_front(Buckets& buckets, std::span<const Slice> sections, std::size_t most) {
+  if (buckets.empty()) return;
+  Bucket& last = buckets.back();
+  std::size_t cut = last.sections.begin;
+  while (cut < last.sections.end && sections[cut].end - last.elements.begin <= most) ++cut;
+  if (cut == last.sections.begin || cut == last.sections.end) return;
+  const Bucket front{{last.elements.begin, sections[cut].begin}, {last.sections.begin, cut}};
+  last.elements.begin = front.elements.end;
+  last.sections.begin = cut;
+  buckets.push_back(front);
+}
+
 Buckets cut_in_pieces(std::span<const Slice> sections, std::size_t most) {
   Buckets buckets;
   for (std::size_t i = sections.size(); i-- > 0;) {

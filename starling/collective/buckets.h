@@ -34,6 +34,10 @@ Buckets fill_buckets(std::span<const Slice> sections, std::size_t enough, std::s
 // are what the next forward pass has to wait for.
 Buckets taper_buckets(std::span<const Slice> sections, std::size_t most, std::size_t edge);
 
+// The bucket at the front, which is the last, becomes two: the foremost of its sections that have at most
+// `most` elements together go alone. Nothing happens if that would be all of them, or none.
+void split_front(Buckets& buckets, std::span<const Slice> sections, std::size_t most);
+
 // Parts of sections, each of at most `most` elements: every bucket belongs to one section.
 Buckets cut_in_pieces(std::span<const Slice> sections, std::size_t most);
 

@@ -20,22 +20,24 @@ using record::Detail;
 // backward pass, then the all-gathers in that of the forward pass.
 class DearFlow final : public Flow {
  public:
-  DearFlow(Worker& self, const Setting& setting, bool weights, std::size_t edge,
+  DearFlow(Worker& self, const Setting& setting, bool weights, std::size_t edge, std::size_t front,
            const runtime::Context& context)
       : Flow(self, setting, Courier::Order::kLeader, weights ? Update::kElsewhere : Update::kBySection,
              context),
         weights_(weights),
         edge_(edge),
+        front_(front),
         optimizer_(weights ? &self.flat_optimizer() : nullptr) {}
 
   // Every worker has the whole state of the optimiser afterwards. Nothing may be under way.
   Task<> gather_state();
 
  private:
-  Buckets plan(std::size_t threshold) override {
-    return collective::taper_buckets(places(), threshold, edge_);
+  Buckets plan(std::size_t threshold) override;
+  std::size_t jobs() const override {
+    const std::size_t count = buckets().size();
+    return 2 * count - (count > 0 && whole(count - 1) ? 1 : 0);
   }
-  std::size_t jobs() const override { return 2 * buckets().size(); }
   std::uint64_t kind() const override { return weights_ ? 1 : 2; }
   Task<> leave_plan() override { return gather_state(); }
 
@@ -44,19 +46,36 @@ class DearFlow final : public Flow {
   Task<> carry(std::size_t job, Tag tag) override;
   Task<> reduce(std::size_t bucket, Tag tag);
   Task<> gather(std::size_t bucket, Tag tag);
-  void offer_gather(std::size_t bucket) { courier().offer(jobs() - 1 - bucket); }
+  Task<> exchange(std::size_t bucket, Tag tag);
+  void pass_on(std::size_t bucket);
+  bool whole(std::size_t bucket) const;
 
   bool clips() { return weights_ && self().clip_norm() > 0; }
   Task<> update_clipped();
   void advance();
-  void update_own(std::size_t bucket);
+  void update(std::size_t bucket);
   Slice own(std::size_t bucket);
 
   bool weights_;
-  std::size_t edge_;  // elements
+  std::size_t edge_;   // elements
+  std::size_t front_;  // elements; of the foremost sections that are all-reduced at once
   optim::Optimizer* optimizer_;
   std::size_t reduced_ = 0;  // buckets of this round
 };
+
+// Nothing hides the exchange of the foremost sections: the backward pass is over, and the forward pass waits
+// for them. So they go alone where start-ups are most of what they cost, as one all-reduce instead of two
+// halves.
+Buckets DearFlow::plan(std::size_t threshold) {
+  Buckets buckets = collective::taper_buckets(places(), threshold, edge_);
+  if (front_ > 0) collective::split_front(buckets, places(), front_);
+  return buckets;
+}
+
+// Whether the bucket is all-reduced: there is no other transfer for it then.
+bool DearFlow::whole(std::size_t bucket) const {
+  return front_ > 0 && bucket + 1 == buckets().size() && buckets()[bucket].elements.size() <= front_;
+}
 
 Task<> DearFlow::carry(std::size_t job, Tag tag) {
   const std::size_t count = buckets().size();
@@ -64,11 +83,7 @@ Task<> DearFlow::carry(std::size_t job, Tag tag) {
 }
 
 Task<> DearFlow::reduce(std::size_t bucket, Tag tag) {
-  const Slice part = buckets()[bucket].elements;
-  const Data gradients = self().gradients().part(part.begin, part.end);
-  co_await meet(
-      buckets()[bucket].sections, Detail::Kind::kReduceScatter, tag,
-      collective::reduce_scatter(self().net(), everyone(), gradients, how(), tag, setting().algorithm));
+  co_await exchange(bucket, tag);
   ++reduced_;
   if (clips()) {
     if (reduced_ == buckets().size()) courier().beside(update_clipped(), "the norm of the gradient");
@@ -76,9 +91,26 @@ Task<> DearFlow::reduce(std::size_t bucket, Tag tag) {
   }
   if (weights_) {
     if (reduced_ == 1) advance();
-    update_own(bucket);
+    update(bucket);
   }
-  offer_gather(bucket);
+  pass_on(bucket);
+}
+
+Task<> DearFlow::exchange(std::size_t bucket, Tag tag) {
+  const Slice part = buckets()[bucket].elements;
+  const Data data = self().gradients().part(part.begin, part.end);
+  const Slice sections = buckets()[bucket].sections;
+  if (whole(bucket)) {
+    return meet(sections, Detail::Kind::kAllReduce, tag,
+                collective::all_reduce(self().net(), everyone(), data, how(), tag));
+  }
+  return meet(sections, Detail::Kind::kReduceScatter, tag,
+              collective::reduce_scatter(self().net(), everyone(), data, how(), tag, setting().algorithm));
+}
+
+void DearFlow::pass_on(std::size_t bucket) {
+  if (whole(bucket)) return arrive(bucket);
+  courier().offer(jobs() - 1 - bucket);
 }
 
 Task<> DearFlow::gather(std::size_t bucket, Tag tag) {
@@ -103,8 +135,8 @@ Task<> DearFlow::update_clipped() {
   advance();
   optimizer_->scale_gradients(optim::clip_scale(self().clip_norm(), std::sqrt(squares)));
   for (std::size_t b = 0; b < buckets().size(); ++b) {
-    update_own(b);
-    offer_gather(b);
+    update(b);
+    pass_on(b);
   }
 }
 
@@ -113,11 +145,12 @@ void DearFlow::advance() {
   optimizer_->advance();
 }
 
-void DearFlow::update_own(std::size_t bucket) {
+void DearFlow::update(std::size_t bucket) {
   if (self().parameters().ghost()) return;
   Stopwatch watch(self(), record::Activity::kUpdate);
   watch.in_background();
-  optimizer_->apply(own(bucket), floats(self().parameters()), floats(self().gradients()));
+  const Slice slice = whole(bucket) ? buckets()[bucket].elements : own(bucket);
+  optimizer_->apply(slice, floats(self().parameters()), floats(self().gradients()));
 }
 
 // The slice of the bucket that this worker reduces.
@@ -164,7 +197,7 @@ Dear::Gather gather_of(const Options& options) {
 }  // namespace
 
 Dear::Dear(const Options& options, int)
-    : gather_(gather_of(options)), edge_(options.size("edge").value_or(1)) {
+    : gather_(gather_of(options)), edge_(*options.size("edge")), front_(*options.size("front")) {
   flow_.window = static_cast<int>(options.integer("window"));
   if (options.text("algorithm") != "auto") {
     flow_.algorithm = collective::parse_algorithm(options.text("algorithm"), "algorithm");
@@ -176,8 +209,13 @@ Task<> Dear::run(Worker& self) const {
   const runtime::Context& context = co_await runtime::this_context();
   const bool weights = gather_ == Gather::kWeights || (gather_ == Gather::kAuto && self.has_flat_optimizer());
   Flow::Setting setting = flow_;
-  if (!setting.algorithm) setting.algorithm = halves_for(self);
-  DearFlow flow(self, setting, weights, std::max<std::size_t>(1, edge_ / sizeof(float)), context);
+  std::size_t front = 0;
+  if (!setting.algorithm) {
+    setting.algorithm = halves_for(self);
+    if (setting.algorithm != collective::Algorithm::kDirect) front = front_ / sizeof(float);
+  }
+  const std::size_t edge = std::max<std::size_t>(1, edge_ / sizeof(float));
+  DearFlow flow(self, setting, weights, edge, front, context);
   StepPlan plan;
   plan.listener = &flow;
   while (co_await self.compute(plan)) {
@@ -199,6 +237,9 @@ Row dear_row() {
                                      "has a host, else ring"),
                   fusion_option("largest size of a bucket; default: 25m; auto: tuned while training"),
                   OptionSpec::size_of("edge", "256k", "size of the buckets at both ends of the model"),
+                  OptionSpec::size_of("front", "32k",
+                                      "the foremost sections up to this size are all-reduced at once; not on "
+                                      "shared memory or with an algorithm"),
                   window_option(),
                   OptionSpec::choice(
                       "gather", {"auto", "weights", "gradients"},
@@ -208,14 +249,16 @@ Row dear_row() {
                    .conserves_mean = false,
                    .staleness = "0",
                    .waits_for = "the slowest worker, every step",
-                   .bytes = "2 M (n-1)/n; rank 0 also 8 (n-1) for each transfer"},
+                   .bytes = "2 M (n-1)/n, log2 n times the size of the front; rank 0 also 8 (n-1) for each "
+                            "transfer"},
       .make = make<Dear>,
       .bytes_sent = [](const Options&, const Shape&, Rank) -> std::optional<std::uint64_t> { return {}; },
       .equal_models = [](const Options&) { return true; },
       .variants = {{},
                    {{"algorithm", "ring"}, {"fusion", "1k"}, {"edge", "64"}},
                    {{"fusion", "256"}, {"edge", "16"}, {"window", "3"}},
-                   {{"gather", "gradients"}, {"fusion", "256"}, {"edge", "16"}},
+                   {{"gather", "gradients"}, {"fusion", "256"}, {"edge", "16"}, {"front", "1"}},
+                   {{"fusion", "256"}, {"edge", "16"}, {"front", "64"}},
                    {{"fusion", "auto"}}},
   };
 }

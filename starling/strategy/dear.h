@@ -31,6 +31,7 @@ class Dear final : public Strategy {
   Flow::Setting flow_;
   Gather gather_;
   std::size_t edge_;  // bytes
+  std::size_t front_;
 };
 
 Row dear_row();

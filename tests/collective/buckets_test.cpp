@@ -208,5 +208,22 @@ TEST(Hash, DiffersForEveryChange) {
   EXPECT_EQ(hash_of(plan, 1), hash_of(Buckets(plan), 1));
 }
 
+TEST(SplitFront, TheForemostSectionsGoAlone) {
+  const std::vector<Slice> sections = sections_of({2, 1, 5, 4});
+  const Buckets together{{{8, 12}, {3, 4}}, {{0, 8}, {0, 3}}};
+  const auto split = [&](std::size_t most) {
+    Buckets buckets = together;
+    split_front(buckets, sections, most);
+    return buckets;
+  };
+  EXPECT_EQ(split(1), together) << "none is so small";
+  EXPECT_EQ(split(2), (Buckets{{{8, 12}, {3, 4}}, {{2, 8}, {1, 3}}, {{0, 2}, {0, 1}}}));
+  EXPECT_EQ(split(7), (Buckets{{{8, 12}, {3, 4}}, {{3, 8}, {2, 3}}, {{0, 3}, {0, 2}}}));
+  EXPECT_EQ(split(8), together) << "all are";
+  Buckets none;
+  split_front(none, {}, 8);
+  EXPECT_TRUE(none.empty());
+}
+
 }  // namespace
 }  // namespace starling::collective

@@ -65,8 +65,8 @@ TEST(Bytes, AreThoseOfBothHalves) {
   ASSERT_GT(buckets.size(), 4U);
   for (const std::size_t workers : {1, 2, 3, 4, 5, 8}) {
     for (const char* gather : {"weights", "gradients"}) {
-      const record::Run found = run("dear", {{"fusion", "1200"}, {"edge", "64"}, {"gather", gather}},
-                                    workload, static_cast<int>(workers));
+      const OptionTexts options{{"fusion", "1200"}, {"edge", "64"}, {"front", "1"}, {"gather", gather}};
+      const record::Run found = run("dear", options, workload, static_cast<int>(workers));
       const bool even = (workers & (workers - 1)) == 0;
       for (std::size_t rank = 0; rank < workers; ++rank) {
         std::uint64_t step = bytes_of_step(buckets, {Collective::kReduceScatter, Collective::kAllGather},
@@ -83,7 +83,7 @@ TEST(Bytes, OfEqualSlicesAreTheFormula) {
   const auto workload = std::make_shared<Layers>(std::vector<std::size_t>(10, 60));
   for (const std::size_t workers : {2, 3, 4, 5}) {
     const record::Run found =
-        run("dear", {{"fusion", "500"}, {"edge", "1"}}, workload, static_cast<int>(workers));
+        run("dear", {{"fusion", "500"}, {"edge", "1"}, {"front", "1"}}, workload, static_cast<int>(workers));
     const std::size_t model = 600 * sizeof(float);
     for (std::size_t rank = 1; rank < workers; ++rank) {
       EXPECT_EQ(found.ranks[rank].bytes_sent - agreement_bytes(workers, rank),

@@ -80,6 +80,26 @@ TEST_P(Dear, HasTheBitsOfAllReduce) {
   }
 }
 
+// Doubling sums in another order than halving.
+TEST_P(Dear, IsCloseToAllReduceWithTheForemostSectionsAtOnce) {
+  for (const int workers : {2, 4, 8}) {
+    Case which{"mlp", workers, GetParam().spec, true};
+    const Models expected = train(which, "allreduce", {{"algorithm", "halving"}});
+    which.optimizer.clip_norm = 0.05;
+    const Models clipped = train(which, "allreduce", {{"algorithm", "halving"}});
+    for (const char* front : {"64", "32k"}) {
+      SCOPED_TRACE(concat(workers, " workers, front ", front));
+      const OptionTexts cut{{"fusion", "256"}, {"edge", "16"}, {"front", front}};
+      for (const OptionTexts& gather : kGathers) {
+        which.optimizer.clip_norm = 0;
+        expect_near(train(which, "dear", with(cut, gather)), expected, 2e-5);
+        which.optimizer.clip_norm = 0.05;
+        expect_near(train(which, "dear", with(cut, gather)), clipped, 2e-5);
+      }
+    }
+  }
+}
+
 // Of the ring's sums the order depends on where a bucket begins: so with the same buckets, which are the
 // whole model in one and each section in one.
 TEST_P(Dear, HasTheBitsOfTheRingInTheSameBuckets) {

@@ -97,6 +97,11 @@ set_tests_properties(lint.layers lint.layers_checker lint.labels_checker lint.ov
 # Several hosts on this machine. Who may not make network namespaces skips it.
 add_test(NAME hosts.tool COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/hosts_test.py)
 set_tests_properties(hosts.tool PROPERTIES LABELS hosts TIMEOUT 120 SKIP_RETURN_CODE 77)
+if(STARLING_HAS_UCX AND STARLING_BUILD_EXAMPLES AND NOT STARLING_SANITIZE)
+  add_test(NAME hosts.runs COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/runs_on_hosts_test.py
+    ${PROJECT_BINARY_DIR}/examples/03_own_gradients)
+  set_tests_properties(hosts.runs PROPERTIES LABELS hosts TIMEOUT 180 SKIP_RETURN_CODE 77)
+endif()
 
 # A library with a sanitizer cannot be linked to a program without it.
 if(NOT STARLING_SANITIZE)

@@ -76,7 +76,8 @@ Task<> serve_rank(transport::Transport& net, const strategy::Strategy& strategy,
 
 Session::Setting in_run(const Standing& standing, Session::Setting setting) {
   setting.workers = standing.workers;
-  if (standing.link && setting.host_of_rank.empty()) setting.host_of_rank = ranks_up_to(standing.ranks);
+  if (!setting.host_of_rank.empty()) return setting;
+  setting.host_of_rank = standing.link ? ranks_up_to(standing.ranks) : standing.host_of_rank;
   return setting;
 }
 

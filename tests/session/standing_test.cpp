@@ -24,7 +24,8 @@ class Variables {
  private:
   static void clear() {
     for (const char* name : {"STARLING_RANK", "STARLING_WORKERS", "STARLING_RANKS", "STARLING_ARENA",
-                             "STARLING_STRATEGY", "STARLING_OPTIONS", "STARLING_LINK"}) {
+                             "STARLING_STRATEGY", "STARLING_OPTIONS", "STARLING_LINK", "STARLING_RENDEZVOUS",
+                             "STARLING_TOKEN", "STARLING_TRANSPORT"}) {
       unsetenv(name);
     }
   }
@@ -82,7 +83,7 @@ TEST(Standing, HalfSetOrContradictoryVariablesAreRefused) {
   EXPECT_EQ(
       refusal_of({{"STARLING_RANK", "0"}}),
       "STARLING_RANK is set and STARLING_ARENA is not; a launcher sets STARLING_RANK, STARLING_WORKERS, "
-      "STARLING_RANKS and STARLING_ARENA");
+      "STARLING_RANKS and STARLING_ARENA or STARLING_RENDEZVOUS");
   const auto with_rank = [](const char* rank) {
     return refusal_of({{"STARLING_RANK", rank},
                        {"STARLING_WORKERS", "2"},
@@ -99,6 +100,43 @@ TEST(Standing, HalfSetOrContradictoryVariablesAreRefused) {
       "STARLING_LINK: '1gb' is not a network (did you mean '1gbe'?); allowed: 1gbe, 10gbe, 25gbe, 100gib, "
       "nvlink, shm or BANDWIDTH/LATENCY such as 40gbit/5us");
   EXPECT_NE(refusal_of({{"STARLING_OPTIONS", "mode=asp"}}).find("has no option 'mode'"), std::string::npos);
+}
+
+TEST(Standing, ARendezvousStandsInPlaceOfTheMemory) {
+  Standing standing;
+  standing.rank = 2;
+  standing.workers = 3;
+  standing.ranks = 4;
+  standing.rendezvous = "node1:4000";
+  standing.token = "secret";
+  standing.transport = "ucx";
+  const Variables variables(variables_of(standing));
+  const Standing read = read_standing();
+  EXPECT_EQ(read.rank, 2);
+  EXPECT_EQ(read.ranks, 4);
+  EXPECT_EQ(read.rendezvous, "node1:4000");
+  EXPECT_EQ(read.token, "secret");
+  EXPECT_EQ(read.transport, "ucx");
+  EXPECT_EQ(read.arena, "");
+}
+
+TEST(Standing, ARendezvousThatMakesNoSenseIsRefused) {
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  const auto with = [](Pairs more) {
+    Pairs all{{"STARLING_RANK", "0"}, {"STARLING_WORKERS", "2"}, {"STARLING_RANKS", "2"}};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  EXPECT_EQ(refusal_of(with({{"STARLING_RENDEZVOUS", "a:1"}})),
+            "STARLING_RENDEZVOUS is set and STARLING_TOKEN is not; all processes need the same");
+  EXPECT_EQ(
+      refusal_of(with({{"STARLING_RENDEZVOUS", "a:1"}, {"STARLING_ARENA", "x"}})),
+      "STARLING_ARENA and STARLING_RENDEZVOUS are set; the first is for one host, the second for several");
+  EXPECT_EQ(refusal_of(with(
+                {{"STARLING_RENDEZVOUS", "a:1"}, {"STARLING_TOKEN", "t"}, {"STARLING_TRANSPORT", "pigeon"}})),
+            "STARLING_TRANSPORT 'pigeon'; allowed: auto, ucx, shm");
+  EXPECT_NE(refusal_of(with({{"STARLING_RENDEZVOUS", "a"}, {"STARLING_TOKEN", "t"}})), "accepted");
+  EXPECT_NE(refusal_of({{"STARLING_RENDEZVOUS", "a:1"}}), "accepted");
 }
 
 }  // namespace

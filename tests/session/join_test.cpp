@@ -1,0 +1,126 @@
+// Processes that count as those of several hosts find each other and train together.
+#include "starling/session/join.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "starling/collective/collective.h"
+#include "starling/core/error.h"
+#include "starling/runtime/run.h"
+#include "starling/session/forked_ranks.h"
+#include "starling/session/host_identity.h"
+#include "starling/session/membership.h"
+#include "starling/transport/wire/ucx.h"
+#include "tests/support/check.h"
+
+namespace starling::session {
+namespace {
+
+using testing::check;
+using testing::check_contains;
+using testing::check_equal;
+
+// One that was free a moment ago.
+int free_port() {
+  const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  const bool bound = bind(descriptor, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
+                     getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0;
+  close(descriptor);
+  if (!bound) throw Error("no free port");
+  return ntohs(address.sin_port);
+}
+
+Standing standing_of(int rank, int ranks, int port) {
+  Standing standing;
+  standing.rank = rank;
+  standing.ranks = standing.workers = ranks;
+  standing.rendezvous = concat("127.0.0.1:", port);
+  standing.token = "a secret of this test";
+  return standing;
+}
+
+// The bodies of `ranks` processes, which are on hosts "h0", "h1", ... in turn.
+void on_hosts(int ranks, int hosts, const std::function<void(Standing)>& body) {
+  const int port = free_port();
+  ForkedRanks processes(ranks, [&](transport::Transport& known) {
+    setenv("STARLING_HOST", concat("h", known.rank() % hosts).c_str(), 1);
+    body(standing_of(known.rank(), ranks, port));
+  });
+  for (const Outcome& outcome : processes.wait()) EXPECT_TRUE(outcome.good()) << outcome.error;
+}
+
+// The sum of (1 + rank), over everybody.
+void check_sum(transport::Transport& net) {
+  Group everyone;
+  for (Rank rank = 0; rank < net.size(); ++rank) everyone.push_back(rank);
+  std::vector<float> values(100'000, static_cast<float>(1 + net.rank()));
+  runtime::run(net.scheduler(), collective::all_reduce(net, everyone, std::span<float>(values),
+                                                       collective::Reduction::sum(), 1));
+  const auto expected = static_cast<float>(net.size() * (net.size() + 1)) / 2;
+  for (const float value : values) check_equal(value, expected, "the sum");
+  runtime::run(net.scheduler(),
+               collective::barrier(net, everyone, 2));  // or the first to go is lost to others
+}
+
+TEST(Join, ProcessesOfSeveralHosts) {
+  if (!transport::wire::why_no_ucx().empty()) GTEST_SKIP() << transport::wire::why_no_ucx();
+  on_hosts(4, 2, [](Standing standing) {
+    Membership member(std::move(standing));
+    check_equal(std::string(member.net().name()), "shm+ucx", "the transport");
+    check(member.standing().host_of_rank == std::vector<int>{0, 1, 0, 1}, "who is where");
+    check_sum(member.net());
+  });
+  on_hosts(3, 3, [](Standing standing) {
+    Membership member(std::move(standing));
+    check_equal(std::string(member.net().name()), "ucx", "the transport");
+    check_sum(member.net());
+  });
+}
+
+TEST(Join, ProcessesOfOneHostNeedNoNetwork) {
+  for (const char* transport : {"auto", "shm"}) {
+    on_hosts(3, 1, [&](Standing standing) {
+      standing.transport = transport;
+      Membership member(std::move(standing));
+      check_equal(std::string(member.net().name()), "shm", "the transport");
+      check_sum(member.net());
+    });
+  }
+}
+
+TEST(Join, WithoutANetworkOtherHostsAreOutOfReach) {
+  on_hosts(2, 2, [](Standing standing) {
+    standing.transport = "shm";
+    std::string refusal;
+    try {
+      Membership member(standing);
+    } catch (const Error& error) {
+      refusal = error.what();
+    }
+    check_contains(refusal,
+                   concat("rank ", 1 - standing.rank, " is on another host than rank ", standing.rank));
+    check_contains(refusal, "STARLING_TRANSPORT is shm");
+  });
+}
+
+TEST(HostIdentity, IsTheSameForProcessesOfAHostAndCanBeSet) {
+  unsetenv("STARLING_HOST");
+  EXPECT_EQ(host_identity(), host_identity());
+  EXPECT_GT(host_identity().size(), 36U) << "a boot id and two namespaces";
+  setenv("STARLING_HOST", "elsewhere", 1);
+  EXPECT_EQ(host_identity(), "elsewhere");
+  setenv("STARLING_HOST", "", 1);
+  EXPECT_THROW(host_identity(), InvalidArgument);
+  unsetenv("STARLING_HOST");
+}
+
+}  // namespace
+}  // namespace starling::session

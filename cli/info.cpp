@@ -17,6 +17,8 @@
 #include "starling/core/combine.h"
 #include "starling/core/version.h"
 #include "starling/strategy/registry.h"
+#include "starling/transport/wire/mpi.h"
+#include "starling/transport/wire/ucx.h"
 
 namespace starling::cli {
 namespace {
@@ -79,13 +81,25 @@ struct Part {
   Availability state;
 };
 
-const Availability kLater{false, "not part of this version", {}};
+Availability ucx() {
+  const std::string why = transport::wire::why_no_ucx();
+  if (!why.empty()) return {false, why, {}};
+  return {true, fmt::format("between hosts, UCX {}", transport::wire::ucx_version()), {}};
+}
+
+Availability mpi() {
+  const std::string why = transport::wire::why_no_mpi();
+  if (!why.empty()) return {false, why, {}};
+  return {false,
+          fmt::format("{} is built in; sessions cannot choose it yet", transport::wire::mpi_version()),
+          {}};
+}
 
 std::vector<Part> transports() {
   return {{"inproc", {true, "ranks of one process", {}}},
           {"shm", shared_memory()},
-          {"ucx", kLater},
-          {"mpi", kLater}};
+          {"ucx", ucx()},
+          {"mpi", mpi()}};
 }
 
 std::vector<Part> found_peers() {

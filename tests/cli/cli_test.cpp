@@ -6,6 +6,7 @@
 
 #include "starling/core/text.h"
 #include "starling/core/version.h"
+#include "starling/transport/wire/ucx.h"
 #include "tests/cli/program.h"
 
 namespace starling::cli {
@@ -131,7 +132,8 @@ TEST(Info, TellsTheSameAsJson) {
   EXPECT_TRUE(json["features"].empty());
   EXPECT_GE(json["cores"], 1);
   EXPECT_EQ(json["transports"]["shm"]["available"], true);
-  EXPECT_EQ(json["transports"]["ucx"]["available"], false);
+  EXPECT_EQ(json["transports"]["ucx"]["available"], transport::wire::why_no_ucx().empty());
+  EXPECT_EQ(json["transports"]["mpi"]["available"], false) << "not before sessions can choose it";
   EXPECT_EQ(json["peers"]["gloo"]["available"], false);
   EXPECT_FALSE(json["peers"]["gloo"]["detail"].get<std::string>().empty());
   EXPECT_TRUE(json["allreduce"].contains("network"));

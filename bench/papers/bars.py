@@ -15,8 +15,8 @@ def panel(top, title, series, rows, unit):
     longest = max((value for _, values in rows for value in values if value is not None), default=1)
     parts = [text(10, top + 20, title, 'font-weight="bold"')]
     for i, name in enumerate(series):
-        x = LEFT + 150 * i
-        parts.append(f'<rect x="{x}" y="{top + 32}" width="12" height="12" fill="{COLOURS[i]}"/>')
+        x = LEFT + min(150, (WIDTH + 90) / len(series)) * i
+        parts.append(f'<rect x="{x:.0f}" y="{top + 32}" width="12" height="12" fill="{COLOURS[i]}"/>')
         parts.append(text(x + 18, top + 42, name))
     y = top + HEAD
     for name, values in rows:

@@ -16,6 +16,7 @@
 #include "starling/session/membership.h"
 #include "starling/transport/wire/ucx.h"
 #include "tests/support/check.h"
+#include "tests/support/process_rank.h"
 
 namespace starling::session {
 namespace {
@@ -58,16 +59,20 @@ void on_hosts(int ranks, int hosts, const std::function<void(Standing)>& body) {
 }
 
 // The sum of (1 + rank), over everybody.
-void check_sum(transport::Transport& net) {
+runtime::Task<> sum_up(testing::Peer& self) {
+  transport::Transport& net = self.net;
   Group everyone;
   for (Rank rank = 0; rank < net.size(); ++rank) everyone.push_back(rank);
   std::vector<float> values(100'000, static_cast<float>(1 + net.rank()));
-  runtime::run(net.scheduler(), collective::all_reduce(net, everyone, std::span<float>(values),
-                                                       collective::Reduction::sum(), 1));
+  const collective::Data data{std::span<float>(values)};
+  co_await collective::all_reduce(net, everyone, data, collective::Reduction::sum(), 1);
   const auto expected = static_cast<float>(net.size() * (net.size() + 1)) / 2;
   for (const float value : values) check_equal(value, expected, "the sum");
-  runtime::run(net.scheduler(),
-               collective::barrier(net, everyone, 2));  // or the first to go is lost to others
+}
+
+void check_sum(transport::Transport& net) {
+  testing::Peer self(net);
+  check_equal(runtime::run(net.scheduler(), testing::live(sum_up, self)), "", "how it went");
 }
 
 TEST(Join, ProcessesOfSeveralHosts) {

@@ -38,7 +38,7 @@ class CheckLayers(unittest.TestCase):
             ("starling/session/a.cpp", "#include <asio/ip/tcp.hpp>"),
             ("starling/strategy/a.h", '#include "starling/tuning/a.h"'),
             ("starling/torch/a.cpp", "#include <torch/torch.h>"),
-            ("starling/transport/mpi.cpp", "#include <mpi.h>"),
+            ("starling/transport/wire/mpi.cpp", "#include <mpi.h>"),
             ("starling/starling.h", '#include "starling/session/session.h"'),
             ("cli/a.cpp", "#include <spdlog/spdlog.h>"),
             ("tests/coordination/a_test.cpp", "#include <Eigen/Dense>"),

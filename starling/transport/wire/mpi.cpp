@@ -125,12 +125,10 @@ class Mpi final : public Engine {
   std::map<Rank, Peer> peers_;
 };
 
-// Frames that were not taken are MPI's to keep; it does so until it ends.
+// Frames that were not taken may be at any time: there is no way to call them back.
 Mpi::~Mpi() {
   for (auto& [rank, peer] : peers_) {
-    for (Frame& frame : peer.out) {
-      if (frame.request != MPI_REQUEST_NULL) MPI_Request_free(&frame.request);
-    }
+    if (!peer.out.empty()) world_->keep(std::make_shared<std::list<Frame>>(std::move(peer.out)));
   }
 }
 
@@ -161,9 +159,16 @@ std::unique_ptr<Transfer> Mpi::pull(Rank from, std::uint64_t number, std::span<s
   });
 }
 
-// Without a limit: the memory is MPI's until then, and a peer that dies ends us too.
-Transfer::State Mpi::settle(Transfer& transfer, Rank, Duration) {
-  while (transfer.state() == Transfer::State::kUnderWay) sched_yield();
+// One that does not end belongs to a peer that has left and will not touch it: a peer that dies ends us too.
+Transfer::State Mpi::settle(Transfer& transfer, Rank peer, Duration patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (transfer.state() == Transfer::State::kUnderWay) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      give_up(peer);
+      return Transfer::State::kFailed;
+    }
+    sched_yield();
+  }
   return transfer.state();
 }
 

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "starling/core/types.h"
@@ -33,8 +34,11 @@ class MpiWorld {
   int size() const { return size_; }
   // Everybody's text, by rank. Called by all.
   std::vector<std::string> exchange(const std::string& text) const;
+  // Keeps something until MPI has ended, such as memory that it may still read.
+  void keep(std::shared_ptr<void> what) { kept_.push_back(std::move(what)); }
 
  private:
+  std::vector<std::shared_ptr<void>> kept_;
   Rank rank_ = 0;
   int size_ = 1;
   bool started_ = false;

@@ -62,18 +62,24 @@ Remote::Remote(runtime::LoopScheduler& loop, Matcher& matcher, Setting setting, 
   loop_.at(loop_.now() + silence_ / kLooks, clock_);
 }
 
+// What is under way comes to its end first: it uses memory that goes with us, and a peer that knows us gone
+// counts on it that its own is not read any more.
 Remote::~Remote() {
   loop_.cancel(clock_);
   loop_.cancel(waking_);
+  for (auto& [number, outgoing] : outgoing_) {
+    if (outgoing.transfer) engine_->settle(*outgoing.transfer, outgoing.to, kFarewell);
+  }
+  for (auto& [key, incoming] : incoming_) {
+    if (incoming.transfer && !incoming.transfer->cancel())
+      engine_->settle(*incoming.transfer, key.first, kFarewell);
+  }
   while (!offers_.empty()) delete offers_.begin()->second;
   for (auto& [rank, peer] : peers_) {
     if (!peer.lost) post(rank, {.kind = Head::kBye});
   }
   engine_->flush(kFarewell);
   for (auto& [rank, peer] : peers_) engine_->give_up(rank);
-  for (auto& [key, incoming] : incoming_) {
-    if (incoming.transfer) incoming.transfer->cancel();
-  }
   if (engine_->descriptor() >= 0) loop_.unwatch(engine_->descriptor());
 }
 

@@ -24,7 +24,7 @@ std::string namespace_of(const char* kind) {
 std::string host_identity() {
   constexpr const char* kVariable = "STARLING_HOST";
   if (const char* const said = std::getenv(kVariable)) {
-    const std::string name = said;
+    std::string name = said;
     if (name.empty() || name.size() > 64 || name.find('\n') != std::string::npos)
       throw InvalidArgument(concat(kVariable, " '", name, "': allowed are 1 to 64 characters in one line"));
     return name;

@@ -87,6 +87,7 @@ void check_engines(const std::vector<Card>& cards, const Standing& standing) {
 std::vector<int> count_hosts(const std::vector<Card>& cards) {
   std::map<std::string, int> numbers;
   std::vector<int> host_of_rank;
+  host_of_rank.reserve(cards.size());
   for (const Card& card : cards)
     host_of_rank.push_back(numbers.emplace(card.host, static_cast<int>(numbers.size())).first->second);
   return host_of_rank;

@@ -171,8 +171,8 @@ bool ShmTransport::drain_inbox() {
     std::uint64_t bits = slot.inbox[word].exchange(0);
     any |= bits != 0;
     for (; bits != 0; bits &= bits - 1) {
-      const auto place = static_cast<std::size_t>(word * 64 + std::countr_zero(bits));
-      drain(arena_->members()[place]);
+      const int place = word * 64 + std::countr_zero(bits);
+      drain(arena_->members()[static_cast<std::size_t>(place)]);
     }
   }
   return any;

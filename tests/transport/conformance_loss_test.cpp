@@ -193,9 +193,9 @@ TEST_P(Conformance, ARankMayDieInTheMiddleOfItsOperations) {
     constexpr std::size_t kOperations = 20, kBytes = 50'000;
     const bool victim = peer.net.rank() == 1;
     const Bytes data = pattern(kBytes, static_cast<std::uint64_t>(peer.net.rank()));
+    std::deque<Bytes> buffers;  // outlive what writes into them
     std::deque<Sending> sends;
     std::deque<Receiving> receives;
-    std::deque<Bytes> buffers;
     for (Tag tag = 0; tag < kOperations; ++tag) {
       for (const Rank other : {0, 1, 2}) {
         if (other == peer.net.rank()) continue;

@@ -20,8 +20,6 @@ namespace starling::session {
 
 namespace {
 
-using transport::shm::Arena;
-using transport::shm::ArenaServer;
 using transport::wire::Engine;
 
 constexpr Duration kPatience = std::chrono::seconds(60);
@@ -93,24 +91,11 @@ std::vector<int> count_hosts(const std::vector<Card>& cards) {
   return host_of_rank;
 }
 
-// The lowest rank of the host makes the memory that they share. The name says nothing about the token.
-struct LocalMemory {
-  std::shared_ptr<Arena> arena;
-  std::optional<ArenaServer> server;
-
-  LocalMemory(runtime::LoopScheduler& loop, const Standing& standing, const std::string& host,
-              const std::vector<Rank>& members) {
-    const std::string secret = concat(standing.token, "\n", host, "\n", members.front());
-    const std::string name = concat("starling-", hash_of(std::as_bytes(std::span(secret))));
-    if (members.front() == standing.rank) {
-      arena = Arena::create(static_cast<int>(members.size()));
-      server.emplace(loop, arena, name);
-    } else {
-      arena = transport::shm::fetch_arena(name, kPatience);
-    }
-    arena->set_members(members);
-  }
-};
+// Where the ranks of this host find their memory. Says nothing about the token.
+std::string arena_name(const Standing& standing, const std::string& host, Rank lowest) {
+  const std::string secret = concat(standing.token, "\n", host, "\n", lowest);
+  return concat("starling-", hash_of(std::as_bytes(std::span(secret))));
+}
 
 }  // namespace
 
@@ -129,14 +114,15 @@ Joined join_run(runtime::LoopScheduler& loop, const Standing& standing) {
     addresses.push_back(card.address);
   }
   Joined joined{nullptr, count_hosts(cards)};
-  const LocalMemory local(loop, standing, own.host, members);
+  const std::string name = arena_name(standing, own.host, members.front());
+  const transport::shm::HostArena local(loop, name, members, standing.rank, kPatience);
   auto& net = joined.net;
   if (others.empty()) {
-    net = std::make_unique<transport::ShmTransport>(loop, local.arena, standing.rank);
+    net = std::make_unique<transport::ShmTransport>(loop, local.arena(), standing.rank);
   } else {
     engine->connect(addresses, others);
     transport::wire::Remote::Setting setting{.engine = std::move(engine), .peers = others};
-    net = std::make_unique<transport::ShmTransport>(loop, local.arena, standing.rank, standing.ranks,
+    net = std::make_unique<transport::ShmTransport>(loop, local.arena(), standing.rank, standing.ranks,
                                                     std::move(setting));
   }
   net->set_patience(kPatience);

@@ -6,6 +6,7 @@
 
 #include "starling/core/error.h"
 #include "starling/session/meeting_point.h"
+#include "starling/session/rendezvous_wire.h"
 #include "starling/strategy/registry.h"
 #include "starling/transport/shm/layout.h"
 
@@ -23,8 +24,6 @@ constexpr const char* kTransport = "STARLING_TRANSPORT";
 constexpr const char* kStrategy = "STARLING_STRATEGY";
 constexpr const char* kOptions = "STARLING_OPTIONS";
 constexpr const char* kLink = "STARLING_LINK";
-
-constexpr int kMostRanks = 4096;  // that can meet
 
 std::optional<std::string> variable(const char* name) {
   const char* const text = std::getenv(name);
@@ -72,7 +71,7 @@ void read_place(Standing& standing) {
                                  kWorkers, ", ", kRanks, " and ", kArena, " or ", kRendezvous));
   }
   read_way(standing);
-  const int most = standing.arena.empty() ? kMostRanks : transport::shm::kMaxRanks;
+  const int most = standing.arena.empty() ? kMostMeetingRanks : transport::shm::kMaxRanks;
   standing.ranks = static_cast<int>(parse_integer(*variable(kRanks), kRanks, 1, most));
   standing.workers = static_cast<int>(parse_integer(*variable(kWorkers), kWorkers, 1, standing.ranks));
   standing.rank = static_cast<Rank>(parse_integer(*variable(kRank), kRank, 0, standing.ranks - 1));

@@ -37,21 +37,17 @@ Inbound* Matcher::find(Rank from, Tag tag) {
       [&](Operation& posted) { return fits(static_cast<Inbound&>(posted), from, tag); }));
 }
 
-void Matcher::deliver(std::unique_ptr<Arrival> arrival) {
+void Matcher::deliver(std::unique_ptr<Arrival> arrival, Turn turn) {
   if (Inbound* receiving = find(arrival->from(), arrival->tag())) {
     arrival->give(*receiving);
-  } else {
-    Bucket& home = bucket(arrival->tag());
-    home.arrived.push_back(*arrival.release());
+    return;
   }
-}
-
-void Matcher::redeliver(std::unique_ptr<Arrival> arrival) {
-  if (Inbound* receiving = find(arrival->from(), arrival->tag())) {
-    arrival->give(*receiving);
+  Bucket& home = bucket(arrival->tag());
+  Arrival& kept = *arrival.release();
+  if (turn == Turn::kFirst) {
+    home.arrived.push_front(kept);
   } else {
-    Bucket& home = bucket(arrival->tag());
-    home.arrived.push_front(*arrival.release());
+    home.arrived.push_back(kept);
   }
 }
 

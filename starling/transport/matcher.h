@@ -68,10 +68,10 @@ class Matcher {
   // The receive that a message of (from, tag) belongs to, or null. It stays posted.
   Inbound* find(Rank from, Tag tag);
 
-  // Gives the message to the receive that waits for it, or keeps it.
-  void deliver(std::unique_ptr<Arrival> arrival);
-  // The same for one whose receive was taken back: it comes before those that arrived after it.
-  void redeliver(std::unique_ptr<Arrival> arrival);
+  // Gives the message to the receive that waits for it, or keeps it: behind those that came before, or in
+  // front of them if its receive was taken back.
+  enum class Turn { kLast, kFirst };
+  void deliver(std::unique_ptr<Arrival> arrival, Turn turn = Turn::kLast);
 
   // Gives the receive the first message that fits, or keeps it until one comes. True if it has one.
   bool post(Inbound& receiving);

@@ -17,6 +17,7 @@
 #include "starling/transport/wire/ucx.h"
 #include "tests/support/check.h"
 #include "tests/support/process_rank.h"
+#include "tests/support/refusal.h"
 
 namespace starling::session {
 namespace {
@@ -104,12 +105,7 @@ TEST(Join, ProcessesOfOneHostNeedNoNetwork) {
 TEST(Join, WithoutANetworkOtherHostsAreOutOfReach) {
   on_hosts(2, 2, [](Standing standing) {
     standing.transport = "shm";
-    std::string refusal;
-    try {
-      Membership member(standing);
-    } catch (const Error& error) {
-      refusal = error.what();
-    }
+    const std::string refusal = testing::error_text([&] { const Membership member(standing); });
     check_contains(refusal,
                    concat("rank ", 1 - standing.rank, " is on another host than rank ", standing.rank));
     check_contains(refusal, "STARLING_TRANSPORT is shm");

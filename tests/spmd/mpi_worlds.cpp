@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 
 #include "starling/core/error.h"
 #include "starling/runtime/run.h"
@@ -18,8 +17,6 @@ namespace starling::testing {
 
 namespace {
 
-using transport::shm::Arena;
-using transport::shm::ArenaServer;
 using transport::wire::MpiWorld;
 
 constexpr Duration kPatience = std::chrono::seconds(30);
@@ -55,16 +52,8 @@ class SpmdWorld final : public World {
     others.engine->connect({}, others.peers);
     runtime::LoopScheduler loop;
     const std::string name = concat("starling-spmd-", getppid(), "-", self % hosts);
-    std::shared_ptr<Arena> arena;
-    std::optional<ArenaServer> server;
-    if (members.front() == self) {
-      arena = Arena::create(static_cast<int>(members.size()));
-      server.emplace(loop, arena, name);
-    } else {
-      arena = transport::shm::fetch_arena(name, kPatience);
-    }
-    arena->set_members(members);
-    transport::ShmTransport net(loop, arena, self, ranks, std::move(others));
+    const transport::shm::HostArena local(loop, name, members, self, kPatience);
+    transport::ShmTransport net(loop, local.arena(), self, ranks, std::move(others));
     Peer peer(net);
     return runtime::run(loop, live(body, peer), concat("rank ", self));
   }

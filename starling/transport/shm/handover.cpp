@@ -155,4 +155,15 @@ std::shared_ptr<Arena> fetch_arena(const std::string& name, Duration patience) {
   throw Timeout(concat("shared memory: nobody serves '", name, "' after ", format_duration(patience)));
 }
 
+HostArena::HostArena(runtime::LoopScheduler& loop, const std::string& name, const std::vector<Rank>& members,
+                     Rank self, Duration patience) {
+  if (members.front() == self) {
+    arena_ = Arena::create(static_cast<int>(members.size()));
+    server_.emplace(loop, arena_, name);
+  } else {
+    arena_ = fetch_arena(name, patience);
+  }
+  arena_->set_members(members);
+}
+
 }  // namespace starling::transport::shm

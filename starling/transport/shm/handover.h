@@ -4,7 +4,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "starling/core/types.h"
 #include "starling/runtime/loop_scheduler.h"
@@ -29,5 +31,18 @@ class ArenaServer {
 
 // Fetches the arena from a server, which may not have started yet. Throws Timeout naming the socket.
 std::shared_ptr<Arena> fetch_arena(const std::string& name, Duration patience);
+
+// The memory of a host's ranks, where no launcher hands it out: the lowest of them makes and serves it, the
+// others fetch it. All must have it before the server goes.
+class HostArena {
+ public:
+  HostArena(runtime::LoopScheduler& loop, const std::string& name, const std::vector<Rank>& members,
+            Rank self, Duration patience);
+  const std::shared_ptr<Arena>& arena() const { return arena_; }
+
+ private:
+  std::shared_ptr<Arena> arena_;
+  std::optional<ArenaServer> server_;
+};
 
 }  // namespace starling::transport::shm

@@ -59,27 +59,25 @@ class ShmTransport::OfferArrival final : public Arrival {
 };
 
 ShmTransport::ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Arena> arena, Rank rank,
-                           const std::optional<Link>& link)
-    : Transport(loop, rank, arena->ranks()),
-      loop_(loop),
-      arena_(std::move(arena)),
-      heap_(std::make_shared<shm::Heap>(arena_, rank)),
-      obituary_(arena_, rank, loop),
-      backlog_(static_cast<std::size_t>(arena_->ranks())),
-      cores_(usable_cores()) {
-  if (link) emulate(*link);
-  begin();
-}
-
-ShmTransport::ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Arena> arena, Rank rank,
-                           int size, wire::Remote::Setting others)
+                           int size)
     : Transport(loop, rank, size),
       loop_(loop),
       arena_(std::move(arena)),
       heap_(std::make_shared<shm::Heap>(arena_, rank)),
       obituary_(arena_, rank, loop),
       backlog_(static_cast<std::size_t>(arena_->ranks())),
-      cores_(usable_cores()) {
+      cores_(usable_cores()) {}
+
+ShmTransport::ShmTransport(runtime::LoopScheduler& loop, const std::shared_ptr<shm::Arena>& arena, Rank rank,
+                           const std::optional<Link>& link)
+    : ShmTransport(loop, arena, rank, arena->ranks()) {
+  if (link) emulate(*link);
+  begin();
+}
+
+ShmTransport::ShmTransport(runtime::LoopScheduler& loop, const std::shared_ptr<shm::Arena>& arena, Rank rank,
+                           int size, wire::Remote::Setting others)
+    : ShmTransport(loop, arena, rank, size) {
   name_ = concat(arena_->ranks() > 1 ? "shm+" : "", others.engine->name());
   remote_ = std::make_unique<wire::Remote>(
       loop_, matcher_, std::move(others),

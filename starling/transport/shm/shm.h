@@ -33,10 +33,10 @@ namespace starling::transport {
 class ShmTransport final : public Transport, public SharedMemory, private runtime::Source {
  public:
   // Joins the arena as `rank`. Peers that join later are found as they come. All have the same link, or none.
-  ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Arena> arena, Rank rank,
+  ShmTransport(runtime::LoopScheduler& loop, const std::shared_ptr<shm::Arena>& arena, Rank rank,
                const std::optional<Link>& link = {});
   // One of `size` ranks, of which the arena's members are on this host and the setting's peers on others.
-  ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Arena> arena, Rank rank, int size,
+  ShmTransport(runtime::LoopScheduler& loop, const std::shared_ptr<shm::Arena>& arena, Rank rank, int size,
                wire::Remote::Setting others);
   // Leaves: to the others this rank is lost from now on.
   ~ShmTransport() override;
@@ -61,6 +61,8 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   }
 
  private:
+  ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Arena> arena, Rank rank, int size);
+
   class OfferArrival;
   // A large message that its receiver has not finished with.
   struct Offered {

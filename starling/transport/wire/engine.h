@@ -43,8 +43,6 @@ class Engine {
     ~Client() = default;
   };
 
-  static constexpr std::size_t kFrameLimit = std::size_t{48} << 10;
-
   virtual ~Engine() = default;
 
   // "ucx"

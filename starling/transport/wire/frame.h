@@ -26,7 +26,7 @@ struct Head {
   std::uint64_t number = 0;  // of the offer, counted by its sender
 };
 
-// Long enough for all control messages; the data of a frame with its head fits Engine::kFrameLimit.
+// Long enough for all control messages.
 inline constexpr std::size_t kInlineLimit = std::size_t{32} << 10;
 
 inline std::vector<std::byte> make_frame(const Head& head, std::span<const std::byte> data = {}) {

@@ -217,7 +217,8 @@ void Remote::divert(std::map<Key, Incoming>::iterator at) {
     incoming.own.assign(incoming.target.begin(), incoming.target.end());
     incoming.transfer.reset();
   }
-  matcher_.redeliver(std::make_unique<Offer>(*this, from, incoming.tag, incoming.own.size(), number, true));
+  auto offer = std::make_unique<Offer>(*this, from, incoming.tag, incoming.own.size(), number, true);
+  matcher_.deliver(std::move(offer), Matcher::Turn::kFirst);
 }
 
 bool Remote::look_at_outgoing() {

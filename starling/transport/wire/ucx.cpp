@@ -74,19 +74,6 @@ class UcxTransfer final : public Transfer {
   Request request_;
 };
 
-// The configuration of a process with what Starling needs. What the user says in UCX_... stays.
-class Configuration {
- public:
-  Configuration() { check(ucp_config_read(nullptr, nullptr, &config_), "ucp_config_read"); }
-  ~Configuration() { ucp_config_release(config_); }
-  Configuration(const Configuration&) = delete;
-  Configuration& operator=(const Configuration&) = delete;
-  const ucp_config_t* get() const { return config_; }
-
- private:
-  ucp_config_t* config_ = nullptr;
-};
-
 // UCX prints an error for every peer that ends. To Starling that is an event, which it tells by itself; who
 // sets UCX_LOG_LEVEL wants to see what UCX says.
 class Silence {
@@ -166,11 +153,10 @@ class Ucx final : public Engine {
 };
 
 Ucx::Ucx(Rank self) : self_(self) {
-  const Configuration configuration;
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
   params.features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;
-  check(ucp_init(&params, configuration.get(), &context_), "ucp_init");
+  check(ucp_init(&params, nullptr, &context_), "ucp_init");
   ucp_worker_params_t worker{};
   worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // made by one thread, used by the loop's

@@ -11,6 +11,7 @@
 #include "starling/collective/doubling.h"
 #include "starling/collective/guard.h"
 #include "starling/collective/halving.h"
+#include "starling/collective/hierarchical.h"
 #include "starling/collective/ring.h"
 #include "starling/collective/select.h"
 #include "starling/collective/staging.h"
@@ -119,6 +120,8 @@ Task<> all_reduce(Transport& net, SharedGroup group, Data data, Reduction how, T
   const Algorithm algorithm = choose(net, group, data.size(), choice);
   if (algorithm == Algorithm::kDirect) {
     co_await direct_all_reduce(net, group, data, how, tag);
+  } else if (algorithm == Algorithm::kHierarchical) {
+    co_await guarded(net, group, hierarchical_all_reduce(net, group, data, how, tag));
   } else {
     co_await guarded(net, group, staged_all_reduce(algorithm, net, group, data, how, tag));
   }
@@ -131,6 +134,8 @@ Task<> reduce_scatter(Transport& net, SharedGroup group, Data data, Reduction ho
   const Algorithm algorithm = choose(net, group, data.size(), choice);
   if (algorithm == Algorithm::kDirect) {
     co_await direct_reduce_scatter(net, group, data, how, tag);
+  } else if (algorithm == Algorithm::kHierarchical && hierarchical_halves_possible(net, group)) {
+    co_await guarded(net, group, hierarchical_reduce_scatter(net, group, data, how, tag));
   } else {
     co_await guarded(net, group, staged_reduce_scatter(algorithm, net, group, data, how, tag));
   }
@@ -142,6 +147,8 @@ Task<> all_gather(Transport& net, SharedGroup group, Data data, Tag tag, Choice 
   const Algorithm algorithm = choose(net, group, data.size(), choice);
   if (algorithm == Algorithm::kDirect) {
     co_await direct_all_gather(net, group, data, tag);
+  } else if (algorithm == Algorithm::kHierarchical && hierarchical_halves_possible(net, group)) {
+    co_await guarded(net, group, hierarchical_all_gather(net, group, data, tag));
   } else {
     co_await guarded(net, group, run_all_gather(algorithm, net, group, data, tag));
   }
@@ -154,6 +161,8 @@ Task<> broadcast(Transport& net, SharedGroup group, Rank root, Data data, Tag ta
   const Algorithm algorithm = choose(net, group, data.size(), choice);
   if (algorithm == Algorithm::kDirect) {
     co_await direct_broadcast(net, group, root, data, tag);
+  } else if (algorithm == Algorithm::kHierarchical) {
+    co_await guarded(net, group, hierarchical_broadcast(net, group, root, data, tag));
   } else {
     co_await guarded(net, group, tree_broadcast(net, group, root, data, tag));
   }

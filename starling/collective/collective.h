@@ -27,7 +27,7 @@ namespace starling::collective {
 using runtime::Task;
 using transport::Transport;
 
-enum class Algorithm { kDirect, kRing, kDoubling, kHalving };
+enum class Algorithm { kDirect, kRing, kDoubling, kHalving, kHierarchical };
 
 // `count` elements of one type, owned by somebody else. Without memory it is a ghost: it has a size and no
 // values. Simulated ranks may use ghosts in all collectives; if one member's data is a ghost, everybody's is.

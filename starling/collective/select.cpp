@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "starling/collective/direct.h"
+#include "starling/collective/hierarchical.h"
 #include "starling/core/error.h"
 
 namespace starling::collective {
@@ -15,10 +16,12 @@ namespace {
 
 using Row = Selection::Row;
 
-constexpr std::array<std::pair<Algorithm, std::string_view>, 4> kNames = {{{Algorithm::kDirect, "direct"},
-                                                                           {Algorithm::kRing, "ring"},
-                                                                           {Algorithm::kDoubling, "doubling"},
-                                                                           {Algorithm::kHalving, "halving"}}};
+constexpr std::array<std::pair<Algorithm, std::string_view>, 5> kNames = {
+    {{Algorithm::kDirect, "direct"},
+     {Algorithm::kRing, "ring"},
+     {Algorithm::kDoubling, "doubling"},
+     {Algorithm::kHalving, "halving"},
+     {Algorithm::kHierarchical, "hierarchical"}}};
 constexpr std::string_view kVariable = "STARLING_ALLREDUCE";
 constexpr long long kMostMembers = 1'000'000'000;
 
@@ -26,6 +29,9 @@ constexpr std::string_view kNetwork =
     "0-128k: doubling, 128k- @pow2: halving, 128k- @other 2-8: ring, "
     "128k-512k @other 9-16: halving, 512k- @other 9-16: ring, "
     "128k-2m @other 17-: halving, 2m- @other 17-: ring";
+
+// Of few bytes the start-ups count, and two levels have twice as many.
+constexpr std::string_view kHosts = "0-64k: doubling, 64k-: hierarchical";
 
 std::pair<std::string_view, std::string_view> cut(std::string_view text, std::size_t at) {
   return {trim(text.substr(0, at)), trim(text.substr(at + 1))};
@@ -177,6 +183,11 @@ const Selection& Selection::network() {
   return table;
 }
 
+const Selection& Selection::hosts() {
+  static const Selection table = parse(kHosts, "hosts");
+  return table;
+}
+
 Algorithm Selection::choose(std::size_t bytes, std::size_t members) const {
   for (const Row& row : rows_) {
     if (row.matches(bytes, members)) return row.algorithm;
@@ -194,13 +205,18 @@ Algorithm choose(Transport& net, const Group& group, std::size_t bytes, Choice c
   static const std::optional<Selection> override_table = Selection::from_environment();
   const std::size_t members = group.size();
   if (!choice && override_table) choice = override_table->choose(bytes, members);
+  const bool hosts = hierarchical_possible(net, group);
+  if (choice == Algorithm::kHierarchical && !hosts) choice.reset();  // one level is all there is
   if (choice && choice != Algorithm::kDirect) return *choice;
   const bool direct = direct_possible(net, group);
   if (choice && !direct) {
     throw InvalidArgument(concat("direct needs memory that all members share; group ", join(group),
                                  " on transport ", net.name(), " has none"));
   }
-  return (direct ? Selection::shared_memory() : Selection::network()).choose(bytes, members);
+  const Selection& table = direct  ? Selection::shared_memory()
+                           : hosts ? Selection::hosts()
+                                   : Selection::network();
+  return table.choose(bytes, members);
 }
 
 }  // namespace starling::collective

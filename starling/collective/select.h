@@ -6,7 +6,7 @@
 //   row       = bytes [ "@" groups ] ":" algorithm
 //   bytes     = from "-" [ to ]                                whole numbers with k, m or g; `to` is excluded
 //   groups    = [ "pow2" | "other" ] [ size | from "-" [ to ] ]   `to` is included
-//   algorithm = "direct" | "ring" | "doubling" | "halving"
+//   algorithm = "direct" | "ring" | "doubling" | "halving" | "hierarchical"
 //
 // "pow2" are the groups of 2, 4, 8, ... members, "other" the rest. Exactly one row must match each number of
 // bytes and each group of two or more; the order of the rows does not matter.
@@ -64,6 +64,9 @@ class Selection {
   // GB/s), with few rows: nowhere up to 64 members slower than 1.5 times the best.
   static const Selection& network();
 
+  // For groups of which some share a host and not all.
+  static const Selection& hosts();
+
   // For two members or more.
   Algorithm choose(std::size_t bytes, std::size_t members) const;
   const std::vector<Row>& rows() const { return rows_; }
@@ -79,7 +82,7 @@ class Selection {
 
 // The algorithm of a call by two members or more: the caller's choice, else the environment's table (read
 // once in a process), else the table for the kind of group. InvalidArgument if the first two say direct and
-// the group shares no memory.
+// the group shares no memory; hierarchical counts as no choice in a group without two levels.
 Algorithm choose(Transport& net, const Group& group, std::size_t bytes, Choice choice);
 
 }  // namespace starling::collective

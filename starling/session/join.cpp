@@ -125,6 +125,7 @@ Joined join_run(runtime::LoopScheduler& loop, const Standing& standing) {
     net = std::make_unique<transport::ShmTransport>(loop, local.arena(), standing.rank, standing.ranks,
                                                     std::move(setting));
   }
+  net->set_hosts(std::make_shared<const std::vector<int>>(joined.host_of_rank));
   net->set_patience(kPatience);
   runtime::run(loop, collective::barrier(*net, members, kHere), "joining");
   net->set_patience(transport::Transport::kDefaultPatience);

@@ -75,6 +75,10 @@ class Transport {
   const std::string& why_lost(Rank rank) const { return why_lost_.at(rank); }
   runtime::Event& losses() { return losses_; }
 
+  // Ranks with the same number share a host. All do unless it was said.
+  int host_of(Rank rank) const { return hosts_ ? (*hosts_)[static_cast<std::size_t>(rank)] : 0; }
+  void set_hosts(std::shared_ptr<const std::vector<int>> host_of_rank) { hosts_ = std::move(host_of_rank); }
+
   // Memory that is best to send from: from the shared arena where there is one, else from the heap.
   virtual Memory allocate(std::size_t bytes);
   // Null where ranks share no memory.
@@ -119,6 +123,7 @@ class Transport {
   runtime::Event losses_{"the loss of a rank", runtime::Event::Kind::kRare};
   Duration patience_;
   Traffic traffic_;
+  std::shared_ptr<const std::vector<int>> hosts_;  // shared by thousands of simulated ranks
 };
 
 }  // namespace starling::transport

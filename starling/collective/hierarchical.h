@@ -1,0 +1,36 @@
+// Two levels, for groups whose members share hosts: within a host they work in memory or over its inside
+// link, and between hosts every member drives a slice of its own, so that all of them fill the host's link
+// together.
+//
+// The data is cut in one block for each host. Within each host the members reduce-scatter every block; what a
+// host has of the blocks of others is sent to their members, who add the hosts' parts, in the order of the
+// hosts; the way back is the same in reverse. For M bytes on h hosts each host sends 2 (h-1)/h M and receives
+// as much, at the same time, which is the least that is possible. Hosts may have different numbers of
+// members.
+//
+// Large data goes in chunks, a few of which are under way at once: while one is on the link the next is
+// summed in memory.
+#pragma once
+
+#include "starling/collective/collective.h"
+
+namespace starling::collective {
+
+// Whether the group has members on several hosts, and several of them on one.
+bool hierarchical_possible(const Transport& net, const Group& group);
+
+// ... and those of a host stand together in it, as the slices of the halves need it.
+bool hierarchical_halves_possible(const Transport& net, const Group& group);
+
+// A member that fails holds its old data.
+Task<> hierarchical_all_reduce(Transport& net, const Group& group, Data data, Reduction how, Tag tag);
+
+// The halves: the block of a host is what the slices of its members are together.
+Task<> hierarchical_reduce_scatter(Transport& net, const Group& group, Data data, Reduction how, Tag tag);
+Task<> hierarchical_all_gather(Transport& net, const Group& group, Data data, Tag tag);
+
+// From the root to its host, then in as many lanes as every host has members along a tree of hosts, then
+// within each host.
+Task<> hierarchical_broadcast(Transport& net, const Group& group, Rank root, Data data, Tag tag);
+
+}  // namespace starling::collective

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "cli/contests.h"
-#include "cli/peers/serve.h"
 #include "starling/collective/collective.h"
 #include "starling/runtime/run.h"
 #include "starling/session/forked_ranks.h"
@@ -102,6 +101,8 @@ class Ranks final : public Processes {
 };
 
 }  // namespace
+
+std::unique_ptr<Worker> make_starling_worker(Transport& net) { return std::make_unique<StarlingWorker>(net); }
 
 std::unique_ptr<Contestant> start_starling(int ranks) {
   return std::make_unique<Contestant>("starling", ranks, [ranks](const std::string& address) {

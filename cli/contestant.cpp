@@ -37,6 +37,18 @@ int iterations_for(double microseconds) {
       std::clamp(std::ceil(kRoundMicroseconds / std::max(microseconds, 1e-3)), 1.0, kMost));
 }
 
+// The number of runs follows the machine: others may have been in the way when it was last found. It grows in
+// steps, because the first runs are slower than the later ones.
+double RoundLength::measure(const std::function<double(int iterations)>& time) {
+  for (;;) {
+    const double microseconds = time(iterations_);
+    const int wanted = iterations_for(microseconds);
+    const bool enough = wanted <= 2 * iterations_;
+    iterations_ = enough ? wanted : std::min(wanted, 16 * iterations_);
+    if (enough) return microseconds;
+  }
+}
+
 Contestant::Contestant(std::string name, int connections, const Start& start)
     : name_(std::move(name)), control_(connections) {
   attempt([&] { processes_ = start(control_.address()); });
@@ -77,30 +89,18 @@ double Contestant::time(int iterations) {
   return slowest;
 }
 
-// The number of runs follows the machine: others may have been in the way when it was last found. It grows in
-// steps, because the first runs are slower than the later ones.
-double Contestant::time_round() {
-  for (;;) {
-    const double microseconds = time(iterations_);
-    const int wanted = iterations_for(microseconds);
-    const bool enough = wanted <= 2 * iterations_;
-    iterations_ = enough ? wanted : std::min(wanted, 16 * iterations_);
-    if (enough) return microseconds;
-  }
-}
-
 void Contestant::prepare(const Job& job) {
   job_ = job;
   rounds_.clear();
-  iterations_ = 1;
+  length_ = {};
   attempt([&] {
     control_.ask(concat("prepare ", name_of(job.op), " ", job.bytes), kPatience);
-    time_round();
+    length_.measure([this](int iterations) { return time(iterations); });
   });
 }
 
 void Contestant::run_round() {
-  attempt([&] { rounds_.push_back(time_round()); });
+  attempt([&] { rounds_.push_back(length_.measure([this](int iterations) { return time(iterations); })); });
 }
 
 std::optional<double> Contestant::microseconds() const {

@@ -19,6 +19,16 @@ double median(std::vector<double> values);
 // How many runs make a round of about 75 ms, if one takes that many microseconds.
 int iterations_for(double microseconds);
 
+// Finds out how many runs make a round.
+class RoundLength {
+ public:
+  // Calls time(iterations), which tells the microseconds of a run, until there were enough of them in a row.
+  double measure(const std::function<double(int iterations)>& time);
+
+ private:
+  int iterations_ = 1;
+};
+
 // From the first failure on it is missing: calls do nothing and there are no results. Only a wrong result is
 // thrown (WrongResult), for then no number can be trusted.
 class Contestant {
@@ -44,14 +54,13 @@ class Contestant {
  private:
   void attempt(const std::function<void()>& action);
   double time(int iterations);
-  double time_round();
 
   std::string name_;
   Control control_;
   std::unique_ptr<Processes> processes_;
   std::optional<std::string> why_missing_;
   Job job_;
-  int iterations_ = 1;
+  RoundLength length_;
   std::vector<double> rounds_;
 };
 

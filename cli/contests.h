@@ -8,10 +8,15 @@
 #include <vector>
 
 #include "cli/contestant.h"
+#include "cli/peers/serve.h"
+#include "starling/transport/transport.h"
 
 namespace starling::cli {
 
 std::unique_ptr<Contestant> start_starling(int ranks);
+
+// One rank of it.
+std::unique_ptr<Worker> make_starling_worker(transport::Transport& net);
 
 // As many threads as ranks, each copying between two vectors of its own: what the machine's memory allows.
 std::unique_ptr<Contestant> start_copying(int ranks);

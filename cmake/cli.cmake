@@ -11,6 +11,10 @@ if(cli_sources)
   add_library(starling_cli_parts STATIC ${cli_sources})
   target_link_libraries(starling_cli_parts PRIVATE starling_options PUBLIC
     starling::engine starling::data CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
+  if(STARLING_HAS_MPI)
+    target_compile_definitions(starling_cli_parts PRIVATE STARLING_HAS_MPI)
+    target_link_libraries(starling_cli_parts PRIVATE MPI::MPI_CXX)
+  endif()
   add_executable(starling_cli ${cli_main})
   set_target_properties(starling_cli PROPERTIES
     OUTPUT_NAME starling RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})

@@ -16,21 +16,25 @@
 
 namespace starling::collective {
 
-// Whether the group has members on several hosts, and several of them on one.
-bool hierarchical_possible(const Transport& net, const Group& group);
+// Whether the group has members on several hosts.
+bool spans_hosts(const Transport& net, const SharedGroup& group);
 
-// ... and those of a host stand together in it, as the slices of the halves need it.
-bool hierarchical_halves_possible(const Transport& net, const Group& group);
+// ... and several of them on one.
+bool has_two_levels(const Transport& net, const SharedGroup& group);
+
+// Of a group on several hosts: whether those of a host stand together in it, as the slices of the halves need
+// it.
+bool hierarchical_halves_possible(const Transport& net, const SharedGroup& group);
 
 // A member that fails holds its old data.
-Task<> hierarchical_all_reduce(Transport& net, const Group& group, Data data, Reduction how, Tag tag);
+Task<> hierarchical_all_reduce(Transport& net, SharedGroup group, Data data, Reduction how, Tag tag);
 
 // The halves: the block of a host is what the slices of its members are together.
-Task<> hierarchical_reduce_scatter(Transport& net, const Group& group, Data data, Reduction how, Tag tag);
-Task<> hierarchical_all_gather(Transport& net, const Group& group, Data data, Tag tag);
+Task<> hierarchical_reduce_scatter(Transport& net, SharedGroup group, Data data, Reduction how, Tag tag);
+Task<> hierarchical_all_gather(Transport& net, SharedGroup group, Data data, Tag tag);
 
 // From the root to its host, then in as many lanes as every host has members along a tree of hosts, then
 // within each host.
-Task<> hierarchical_broadcast(Transport& net, const Group& group, Rank root, Data data, Tag tag);
+Task<> hierarchical_broadcast(Transport& net, SharedGroup group, Rank root, Data data, Tag tag);
 
 }  // namespace starling::collective

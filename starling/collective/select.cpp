@@ -201,21 +201,20 @@ std::string Selection::text() const {
   return join(texts);
 }
 
-Algorithm choose(Transport& net, const Group& group, std::size_t bytes, Choice choice) {
+Algorithm choose(Transport& net, const SharedGroup& group, std::size_t bytes, Choice choice) {
   static const std::optional<Selection> override_table = Selection::from_environment();
   const std::size_t members = group.size();
   if (!choice && override_table) choice = override_table->choose(bytes, members);
-  const bool hosts = hierarchical_possible(net, group);
-  if (choice == Algorithm::kHierarchical && !hosts) choice.reset();  // one level is all there is
+  if (choice == Algorithm::kHierarchical && !spans_hosts(net, group)) choice.reset();
   if (choice && choice != Algorithm::kDirect) return *choice;
   const bool direct = direct_possible(net, group);
   if (choice && !direct) {
-    throw InvalidArgument(concat("direct needs memory that all members share; group ", join(group),
+    throw InvalidArgument(concat("direct needs memory that all members share; group ", join(group.ranks()),
                                  " on transport ", net.name(), " has none"));
   }
-  const Selection& table = direct  ? Selection::shared_memory()
-                           : hosts ? Selection::hosts()
-                                   : Selection::network();
+  const Selection& table = direct                       ? Selection::shared_memory()
+                           : has_two_levels(net, group) ? Selection::hosts()
+                                                        : Selection::network();
   return table.choose(bytes, members);
 }
 

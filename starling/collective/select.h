@@ -82,7 +82,7 @@ class Selection {
 
 // The algorithm of a call by two members or more: the caller's choice, else the environment's table (read
 // once in a process), else the table for the kind of group. InvalidArgument if the first two say direct and
-// the group shares no memory; hierarchical counts as no choice in a group without two levels.
-Algorithm choose(Transport& net, const Group& group, std::size_t bytes, Choice choice);
+// the group shares no memory; hierarchical counts as no choice in a group on one host.
+Algorithm choose(Transport& net, const SharedGroup& group, std::size_t bytes, Choice choice);
 
 }  // namespace starling::collective

@@ -6,8 +6,11 @@
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
 
+#include "starling/collective/host_layout.h"
 #include "starling/core/types.h"
 
 namespace starling::collective {
@@ -15,17 +18,36 @@ namespace starling::collective {
 class SharedGroup {
  public:
   SharedGroup(Group ranks)  // NOLINT(google-explicit-constructor): a group is one
-      : ranks_(std::make_shared<const Group>(std::move(ranks))), ascending_(is_ascending(*ranks_)) {}
+      : shared_(std::make_shared<Shared>(std::move(ranks))), ascending_(is_ascending(shared_->ranks)) {}
   SharedGroup(std::initializer_list<Rank> ranks) : SharedGroup(Group(ranks)) {}
 
-  const Group& ranks() const { return *ranks_; }
-  operator const Group&() const { return *ranks_; }  // NOLINT(google-explicit-constructor): as above
+  const Group& ranks() const { return shared_->ranks; }
+  operator const Group&() const { return shared_->ranks; }  // NOLINT(google-explicit-constructor): as above
 
-  std::size_t size() const { return ranks_->size(); }
+  std::size_t size() const { return shared_->ranks.size(); }
   // Each rank is above the one before, so all are distinct.
   bool ascending() const { return ascending_; }
 
+  // For ranks on these hosts: made by the first who asks, for all.
+  std::shared_ptr<const HostLayout> layout(
+      const std::shared_ptr<const std::vector<int>>& host_of_rank) const {
+    const std::scoped_lock lock(shared_->mutex);
+    if (!shared_->layout || shared_->host_of_rank != host_of_rank) {
+      shared_->layout = std::make_shared<const HostLayout>(shared_->ranks, *host_of_rank);
+      shared_->host_of_rank = host_of_rank;
+    }
+    return shared_->layout;
+  }
+
  private:
+  struct Shared {
+    explicit Shared(Group members) : ranks(std::move(members)) {}
+    const Group ranks;
+    std::mutex mutex;
+    std::shared_ptr<const std::vector<int>> host_of_rank;  // that the layout is for
+    std::shared_ptr<const HostLayout> layout;
+  };
+
   // Without a branch inside, so that many ranks are compared at a time.
   static bool is_ascending(const Group& ranks) {
     bool all = true;
@@ -33,7 +55,7 @@ class SharedGroup {
     return all;
   }
 
-  std::shared_ptr<const Group> ranks_;
+  std::shared_ptr<Shared> shared_;
   bool ascending_;
 };
 

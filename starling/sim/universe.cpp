@@ -32,6 +32,8 @@ Universe::Universe(const Simulation& simulation)
       last_step_(simulation.steps),
       link_factors_(simulation.cluster.hosts.size(), 1),
       faults_(scheduler_) {
+  const auto hosts = std::make_shared<const std::vector<int>>(blueprint_.place.host_of_rank);
+  for (Rank rank = 0; rank < world_.size(); ++rank) world_.at(rank).set_hosts(hosts);
   const Random base(simulation.seed);
   for (Rank rank = 0; rank < blueprint_.place.workers; ++rank) {
     const auto stream = static_cast<std::uint64_t>(rank);

@@ -75,8 +75,8 @@ class Transport {
   const std::string& why_lost(Rank rank) const { return why_lost_.at(rank); }
   runtime::Event& losses() { return losses_; }
 
-  // Ranks with the same number share a host. All do unless it was said.
-  int host_of(Rank rank) const { return hosts_ ? (*hosts_)[static_cast<std::size_t>(rank)] : 0; }
+  // By rank: those with the same number share a host. Null where nobody has said, as on one host.
+  const std::shared_ptr<const std::vector<int>>& hosts() const { return hosts_; }
   void set_hosts(std::shared_ptr<const std::vector<int>> host_of_rank) { hosts_ = std::move(host_of_rank); }
 
   // Memory that is best to send from: from the shared arena where there is one, else from the heap.

@@ -179,15 +179,17 @@ TEST(Hierarchical, ADeathLeavesOldDataOrTheResult) {
 
 TEST(Hierarchical, IsChosenForGroupsWithTwoLevels) {
   VirtualRanks ranks(4);
-  EXPECT_FALSE(hierarchical_possible(ranks.at(0), everyone(4))) << "one host";
+  EXPECT_FALSE(has_two_levels(ranks.at(0), everyone(4))) << "one host";
   place(ranks, {0, 0, 1, 1});
   Transport& net = ranks.at(0);
-  EXPECT_TRUE(hierarchical_possible(net, everyone(4)));
-  EXPECT_FALSE(hierarchical_possible(net, {0, 2})) << "one on each host";
-  EXPECT_FALSE(hierarchical_possible(net, {2, 3})) << "all on one";
+  EXPECT_TRUE(has_two_levels(net, everyone(4)));
+  EXPECT_FALSE(has_two_levels(net, {0, 2})) << "one on each host";
+  EXPECT_FALSE(has_two_levels(net, {2, 3})) << "all on one";
   EXPECT_EQ(choose(net, everyone(4), 1 << 20, {}), Algorithm::kHierarchical);
   EXPECT_EQ(choose(net, everyone(4), 1000, {}), Algorithm::kDoubling);
-  EXPECT_EQ(choose(net, {0, 2}, 1 << 20, Algorithm::kHierarchical), Algorithm::kHalving);
+  EXPECT_EQ(choose(net, {0, 2}, 1 << 20, {}), Algorithm::kHalving) << "one level";
+  EXPECT_EQ(choose(net, {0, 2}, 1 << 20, Algorithm::kHierarchical), Algorithm::kHierarchical);
+  EXPECT_EQ(choose(net, {2, 3}, 1 << 20, Algorithm::kHierarchical), Algorithm::kHalving) << "nowhere to go";
 }
 
 // Each host sends 2 (h-1)/h M to the others, shared by its members.

@@ -1,0 +1,45 @@
+#include <cstdlib>
+
+#include "cli/bench_joined.h"
+
+#ifdef STARLING_HAS_MPI
+#include "cli/peers/mpi_worker.h"
+#include "starling/transport/wire/mpi.h"
+#endif
+
+namespace starling::cli {
+
+#ifdef STARLING_HAS_MPI
+
+namespace {
+
+class WorldWorker final : public Worker {
+ public:
+  void prepare(const Job& job) override { worker_.prepare(job); }
+  double time(const Job& job, int iterations) override { return worker_.time(job, iterations); }
+
+ private:
+  transport::wire::MpiWorld world_;  // before who uses it
+  MpiWorker worker_;
+};
+
+}  // namespace
+
+std::unique_ptr<Worker> make_mpi_worker(std::string& why) {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr && std::getenv("PMI_SIZE") == nullptr) {
+    why = "these processes were not started by mpirun";
+    return nullptr;
+  }
+  return std::make_unique<WorldWorker>();
+}
+
+#else
+
+std::unique_ptr<Worker> make_mpi_worker(std::string& why) {
+  why = "this program was built without MPI";
+  return nullptr;
+}
+
+#endif
+
+}  // namespace starling::cli

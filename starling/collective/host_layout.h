@@ -1,0 +1,27 @@
+// Where the members of a group are, for algorithms that treat those of one host differently from others.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "starling/core/types.h"
+
+namespace starling::collective {
+
+struct HostLayout {
+  struct Seat {
+    std::size_t host = 0;   // its place in `hosts`
+    std::size_t place = 0;  // within the host
+  };
+
+  HostLayout(const Group& group, const std::vector<int>& host_of_rank);
+
+  std::vector<Group> hosts;  // and the members of each, in the order of the group
+  std::vector<Seat> seats;   // by member
+  bool together = true;      // those of a host stand together in the group
+
+  // Several hosts, and several members on one of them.
+  bool two_levels() const { return hosts.size() > 1 && hosts.size() < seats.size(); }
+};
+
+}  // namespace starling::collective

@@ -5,6 +5,7 @@
 
 #include "starling/collective/fold.h"
 #include "starling/collective/halving.h"
+#include "starling/core/error.h"
 #include "starling/core/partition.h"
 
 namespace starling::collective {
@@ -152,6 +153,8 @@ double passes_of(const Call& call) {
 }  // namespace
 
 Cost cost_of(const Call& call, std::size_t index) {
+  if (call.algorithm == Algorithm::kHierarchical)
+    throw InvalidArgument("what hierarchical costs depends on who shares a host");
   if (call.members == 1 || call.algorithm == Algorithm::kDirect) return {};
   Cost cost = elements_of(call, index);
   cost.bytes *= call.element_bytes;

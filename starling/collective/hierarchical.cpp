@@ -17,8 +17,13 @@ namespace starling::collective {
 
 namespace {
 
-constexpr std::size_t kChunkBytes = std::size_t{4} << 20;
-constexpr int kWindow = 3;  // chunks under way: one on the link, one before and one behind it
+// What a member sends to another at a time. Small enough that little is left to wait for when the link runs
+// dry, at the beginning and at the end; large enough that handing it over costs little.
+constexpr std::size_t kPieceBytes = std::size_t{128} << 10;
+constexpr int kWindow = 8;  // chunks under way, so that there is always one for the link
+
+// Where nobody shares a host, every member sends to every other.
+constexpr std::size_t kMostAlone = 8;
 
 // Each chunk has a tag of its own, which nobody else is likely to use: chunks overtake each other.
 Tag chunk_tag(Tag tag, std::size_t chunk) {
@@ -30,10 +35,16 @@ Tag chunk_tag(Tag tag, std::size_t chunk) {
 // Data in chunks, of which a few are under way at once.
 struct Chunks {
   Data data;
+  std::size_t count;
   std::function<Task<>(std::size_t number, Data chunk)> work;
-  std::size_t count = std::max<std::size_t>(1, data.size() / kChunkBytes);
   std::size_t next = 0;
 };
+
+// A chunk has a piece for each member of as many hosts as there are.
+std::size_t chunks_of(const HostView& view, Data data) {
+  const std::size_t pieces = view.hosts().size() * view.layout->largest;
+  return std::max<std::size_t>(1, data.size() / (kPieceBytes * pieces));
+}
 
 // Takes one chunk after the other. Which lane takes which does not matter.
 Task<> run_lane(Chunks& chunks) {
@@ -53,26 +64,27 @@ Task<> run_all(Chunks& chunks) {
 // Results are written as chunks are done; what was there before comes back unless all of them are.
 class Undo {
  public:
-  explicit Undo(Data data) : data_(data) {}
+  explicit Undo(Transport& net) : net_(net) {}
   ~Undo() {
-    for (const Old& old : old_) std::copy(old.bytes.begin(), old.bytes.end(), data_.bytes + old.begin);
+    for (const Old& old : old_) std::copy_n(old.copy.bytes.data(), old.chunk.size(), old.chunk.bytes);
   }
   Undo(const Undo&) = delete;
   Undo& operator=(const Undo&) = delete;
 
   void keep(Data chunk) {
     if (chunk.ghost()) return;
-    const std::span<const std::byte> bytes = chunk.span();
-    old_.push_back({static_cast<std::size_t>(chunk.bytes - data_.bytes), {bytes.begin(), bytes.end()}});
+    // The transport's memory has been used before: that of the heap is new every time, page by page.
+    old_.push_back({chunk, net_.allocate(chunk.size())});
+    std::copy_n(chunk.bytes, chunk.size(), old_.back().copy.bytes.data());
   }
   void forget() { old_.clear(); }
 
  private:
   struct Old {
-    std::size_t begin = 0;
-    std::vector<std::byte> bytes;
+    Data chunk;
+    transport::Memory copy;
   };
-  Data data_;
+  Transport& net_;
   std::vector<Old> old_;
 };
 
@@ -109,8 +121,9 @@ bool spans_hosts(const Transport& net, const SharedGroup& group) {
   return net.hosts() && group.layout(net.hosts())->hosts.size() > 1;
 }
 
-bool has_two_levels(const Transport& net, const SharedGroup& group) {
-  return net.hosts() && group.layout(net.hosts())->two_levels();
+bool hierarchical_suits(const Transport& net, const SharedGroup& group) {
+  if (!spans_hosts(net, group)) return false;
+  return group.size() <= kMostAlone || group.layout(net.hosts())->two_levels();
 }
 
 bool hierarchical_halves_possible(const Transport& net, const SharedGroup& group) {
@@ -120,7 +133,7 @@ bool hierarchical_halves_possible(const Transport& net, const SharedGroup& group
 Task<> hierarchical_all_reduce(Transport& net, SharedGroup group, Data data, Reduction how, Tag tag) {
   const double divisor = co_await exchange_divisor(net, group, data.type, how, tag);
   const HostView view(net, group);
-  Undo undo(data);
+  Undo undo(net);
   const auto reduce = [&](std::size_t number, Data chunk) -> Task<> {
     Stage stage(net, chunk, how);
     Passage passage(net, view, equal_blocks(view, chunk.count), stage.copy(), operation_of(how),
@@ -130,7 +143,7 @@ Task<> hierarchical_all_reduce(Transport& net, SharedGroup group, Data data, Red
     undo.keep(chunk);
     stage.write_back(0, chunk.count, divisor);
   };
-  Chunks chunks{data, reduce};
+  Chunks chunks{data, chunks_of(view, data), reduce};
   co_await run_all(chunks);
   undo.forget();
 }
@@ -154,12 +167,11 @@ Task<> hierarchical_all_gather(Transport& net, SharedGroup group, Data data, Tag
 Task<> hierarchical_broadcast(Transport& net, SharedGroup group, Rank root, Data data, Tag tag) {
   const HostView view(net, group);
   const HostLayout::Seat source = view.layout->seats[index_in(group, root)];
-  std::size_t lanes = group.size();
-  for (const Group& host : view.hosts()) lanes = std::min(lanes, host.size());
+  const std::size_t lanes = view.layout->smallest;
   const auto pass_on = [&](std::size_t number, Data chunk) {
     return broadcast_chunk(net, view, lanes, source, chunk, chunk_tag(tag, number));
   };
-  Chunks chunks{data, pass_on};
+  Chunks chunks{data, chunks_of(view, data), pass_on};
   co_await run_all(chunks);
 }
 

@@ -2,14 +2,12 @@
 // link, and between hosts every member drives a slice of its own, so that all of them fill the host's link
 // together.
 //
-// The data is cut in one block for each host. Within each host the members reduce-scatter every block; what a
-// host has of the blocks of others is sent to their members, who add the hosts' parts, in the order of the
-// hosts; the way back is the same in reverse. For M bytes on h hosts each host sends 2 (h-1)/h M and receives
-// as much, at the same time, which is the least that is possible. Hosts may have different numbers of
-// members.
+// What happens to a part of the data is told in passage.h. For M bytes on h hosts each host sends 2 (h-1)/h M
+// and receives as much, at the same time, which is the least that is possible.
 //
-// Large data goes in chunks, a few of which are under way at once: while one is on the link the next is
-// summed in memory.
+// Large data goes in chunks, several of which are under way at once: while one is on the link others are
+// summed in memory. The halves go as one: their slices are where the caller wants them. There one block is on
+// the link while another is worked on.
 #pragma once
 
 #include "starling/collective/collective.h"
@@ -19,8 +17,8 @@ namespace starling::collective {
 // Whether the group has members on several hosts.
 bool spans_hosts(const Transport& net, const SharedGroup& group);
 
-// ... and several of them on one.
-bool has_two_levels(const Transport& net, const SharedGroup& group);
+// ... and it is worthwhile: several of them are on one host, or there are few.
+bool hierarchical_suits(const Transport& net, const SharedGroup& group);
 
 // Of a group on several hosts: whether those of a host stand together in it, as the slices of the halves need
 // it.

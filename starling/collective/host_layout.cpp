@@ -1,5 +1,6 @@
 #include "starling/collective/host_layout.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace starling::collective {
@@ -15,6 +16,11 @@ HostLayout::HostLayout(const Group& group, const std::vector<int>& host_of_rank)
     together &= is_new || seats.back().host == host;
     seats.push_back({host, hosts[host].size()});
     hosts[host].push_back(rank);
+  }
+  smallest = seats.size();
+  for (const Group& host : hosts) {
+    smallest = std::min(smallest, host.size());
+    largest = std::max(largest, host.size());
   }
 }
 

@@ -18,7 +18,9 @@ struct HostLayout {
 
   std::vector<Group> hosts;  // and the members of each, in the order of the group
   std::vector<Seat> seats;   // by member
-  bool together = true;      // those of a host stand together in the group
+  std::size_t smallest = 0;  // members of a host
+  std::size_t largest = 0;
+  bool together = true;  // those of a host stand together in the group
 
   // Several hosts, and several members on one of them.
   bool two_levels() const { return hosts.size() > 1 && hosts.size() < seats.size(); }

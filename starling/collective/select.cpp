@@ -212,9 +212,9 @@ Algorithm choose(Transport& net, const SharedGroup& group, std::size_t bytes, Ch
     throw InvalidArgument(concat("direct needs memory that all members share; group ", join(group.ranks()),
                                  " on transport ", net.name(), " has none"));
   }
-  const Selection& table = direct                       ? Selection::shared_memory()
-                           : has_two_levels(net, group) ? Selection::hosts()
-                                                        : Selection::network();
+  const Selection& table = direct                           ? Selection::shared_memory()
+                           : hierarchical_suits(net, group) ? Selection::hosts()
+                                                            : Selection::network();
   return table.choose(bytes, members);
 }
 

@@ -64,7 +64,7 @@ class Selection {
   // GB/s), with few rows: nowhere up to 64 members slower than 1.5 times the best.
   static const Selection& network();
 
-  // For groups of which some share a host and not all.
+  // For groups on several hosts, if they are small or some of them share a host.
   static const Selection& hosts();
 
   // For two members or more.

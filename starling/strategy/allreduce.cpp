@@ -79,8 +79,8 @@ Task<> AllReduce::run_on(Worker& self, Flow& flow) const {
 }
 
 OptionSpec algorithm_option() {
-  return OptionSpec::choice("algorithm", {"auto", "ring", "halving", "doubling"},
-                            "algorithm of the all-reduce; auto: by size and number of workers");
+  return OptionSpec::choice("algorithm", {"auto", "ring", "halving", "doubling", "hierarchical"},
+                            "algorithm of the all-reduce; auto: by size, number of workers and hosts");
 }
 
 collective::Choice algorithm_of(const Options& options) {
@@ -89,13 +89,15 @@ collective::Choice algorithm_of(const Options& options) {
   return collective::parse_algorithm(name, "algorithm");
 }
 
-std::uint64_t all_reduce_bytes(const Options& options, int workers, std::size_t elements, Rank rank) {
+std::optional<std::uint64_t> all_reduce_bytes(const Options& options, int workers, std::size_t elements,
+                                              Rank rank) {
+  using collective::Algorithm;
   if (workers == 1) return 0;
   const auto members = static_cast<std::size_t>(workers);
-  const collective::Call call{.algorithm = algorithm_of(options).value_or(
-                                  collective::Selection::network().choose(elements * sizeof(float), members)),
-                              .members = members,
-                              .count = elements};
+  const Algorithm algorithm = algorithm_of(options).value_or(
+      collective::Selection::hosts().choose(elements * sizeof(float), members));
+  if (algorithm == Algorithm::kHierarchical) return {};  // depends on who shares a host
+  const collective::Call call{.algorithm = algorithm, .members = members, .count = elements};
   return cost_of(call, static_cast<std::size_t>(rank)).bytes;
 }
 
@@ -124,13 +126,15 @@ Row allreduce_row() {
                        Rank rank) -> std::optional<std::uint64_t> {
         // Elsewhere the sizes of the buckets decide.
         if (options.text("schedule") != "none") return {};
-        return shape.steps * all_reduce_bytes(options, shape.workers, shape.elements, rank);
+        const auto once = all_reduce_bytes(options, shape.workers, shape.elements, rank);
+        return once ? std::optional(shape.steps * *once) : std::nullopt;
       },
       .equal_models = [](const Options&) { return true; },
       .variants = {{},
                    {{"algorithm", "ring"}},
                    {{"algorithm", "halving"}},
                    {{"algorithm", "doubling"}},
+                   {{"algorithm", "hierarchical"}},
                    {{"schedule", "wfbp"}},
                    {{"schedule", "ddp"}, {"fusion", "1k"}, {"first", "100"}, {"window", "3"}},
                    {{"schedule", "ddp"}, {"fusion", "auto"}},

@@ -37,7 +37,9 @@ Row allreduce_row();
 // Shared with the other strategies that average over everyone.
 OptionSpec algorithm_option();
 collective::Choice algorithm_of(const Options& options);
-// What rank `rank` of `workers` sends for one all-reduce of `elements` float32.
-std::uint64_t all_reduce_bytes(const Options& options, int workers, std::size_t elements, Rank rank);
+// What rank `rank` of `workers` sends for one all-reduce of `elements` float32. Nothing where that depends on
+// who shares a host.
+std::optional<std::uint64_t> all_reduce_bytes(const Options& options, int workers, std::size_t elements,
+                                              Rank rank);
 
 }  // namespace starling::strategy

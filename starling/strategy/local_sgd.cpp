@@ -93,8 +93,8 @@ Row local_sgd_row() {
                        Rank rank) -> std::optional<std::uint64_t> {
         if (options.text("adapt") != "none") return {};  // depends on the losses
         const auto period = static_cast<std::uint64_t>(options.integer("period"));
-        return (shape.steps + period - 1) / period *
-               all_reduce_bytes(options, shape.workers, shape.elements, rank);
+        const auto once = all_reduce_bytes(options, shape.workers, shape.elements, rank);
+        return once ? std::optional((shape.steps + period - 1) / period * *once) : std::nullopt;
       },
       .equal_models = [](const Options& options) { return options.integer("period") == 1; },
       .variants = {{}, {{"period", "1"}}, {{"period", "7"}, {"adapt", "adacomm"}, {"check", "2"}}},

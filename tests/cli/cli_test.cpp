@@ -91,9 +91,9 @@ TEST(Cli, RefusesABadEnvironment) {
   const Ran measured = run_program(bench({"--ranks", "2"}), {"STARLING_ALLREDUCE=0-: tree"});
   EXPECT_EQ(measured.exit_code, 2);
   EXPECT_EQ(measured.out, "");
-  EXPECT_EQ(
-      measured.err,
-      "starling: STARLING_ALLREDUCE: unknown algorithm 'tree'; allowed: direct, ring, doubling, halving\n");
+  EXPECT_EQ(measured.err,
+            "starling: STARLING_ALLREDUCE: unknown algorithm 'tree'; allowed: direct, ring, doubling, "
+            "halving, hierarchical\n");
 }
 
 TEST(Cli, ComplaintsNameTheHelpOfTheirCommand) {

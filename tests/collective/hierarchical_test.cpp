@@ -140,7 +140,7 @@ TEST(Hierarchical, ABroadcastReachesEverybodyFromAnybody) {
 
 TEST(Hierarchical, ManyChunksAreUnderWayAtOnce) {
   const Hosts hosts{0, 0, 1, 1};
-  const std::size_t count = 4'000'003;  // 16 MB: three chunks and a bit
+  const std::size_t count = 2'000'003;  // 8 MB: sixteen chunks, of which eight are under way
   const Models found = reduce(hosts, count, Reduction::Kind::kSum);
   for (std::size_t i = 0; i < count; i += 997)
     EXPECT_NEAR(found[0][i], expected(4, i, Reduction::Kind::kSum), 1e-2);
@@ -177,19 +177,18 @@ TEST(Hierarchical, ADeathLeavesOldDataOrTheResult) {
   EXPECT_GT(failed, 20);
 }
 
-TEST(Hierarchical, IsChosenForGroupsWithTwoLevels) {
-  VirtualRanks ranks(4);
-  EXPECT_FALSE(has_two_levels(ranks.at(0), everyone(4))) << "one host";
-  place(ranks, {0, 0, 1, 1});
-  Transport& net = ranks.at(0);
-  EXPECT_TRUE(has_two_levels(net, everyone(4)));
-  EXPECT_FALSE(has_two_levels(net, {0, 2})) << "one on each host";
-  EXPECT_FALSE(has_two_levels(net, {2, 3})) << "all on one";
-  EXPECT_EQ(choose(net, everyone(4), 1 << 20, {}), Algorithm::kHierarchical);
-  EXPECT_EQ(choose(net, everyone(4), 1000, {}), Algorithm::kDoubling);
-  EXPECT_EQ(choose(net, {0, 2}, 1 << 20, {}), Algorithm::kHalving) << "one level";
-  EXPECT_EQ(choose(net, {0, 2}, 1 << 20, Algorithm::kHierarchical), Algorithm::kHierarchical);
-  EXPECT_EQ(choose(net, {2, 3}, 1 << 20, Algorithm::kHierarchical), Algorithm::kHalving) << "nowhere to go";
+TEST(Hierarchical, IsChosenForGroupsOnSeveralHosts) {
+  VirtualRanks ranks(12);
+  EXPECT_FALSE(hierarchical_suits(ranks.at(0), everyone(12))) << "nobody has said where they are";
+  place(ranks, {0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9});
+  Transport& net = ranks.at(1);
+  EXPECT_TRUE(hierarchical_suits(net, everyone(12)));
+  EXPECT_TRUE(hierarchical_suits(net, {1, 2})) << "one on each host, and they are few";
+  EXPECT_FALSE(hierarchical_suits(net, {1, 2, 3, 4, 5, 6, 7, 8, 9})) << "they are many";
+  EXPECT_FALSE(hierarchical_suits(net, {0, 1})) << "all on one";
+  EXPECT_EQ(choose(net, everyone(12), 1 << 20, {}), Algorithm::kHierarchical);
+  EXPECT_EQ(choose(net, everyone(12), 1000, {}), Algorithm::kDoubling);
+  EXPECT_EQ(choose(net, {0, 1}, 1 << 20, Algorithm::kHierarchical), Algorithm::kHalving);
 }
 
 // Each host sends 2 (h-1)/h M to the others, shared by its members.

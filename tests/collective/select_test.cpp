@@ -45,7 +45,8 @@ TEST(Select, PrintsWhatItReads) {
 }
 
 TEST(Select, RefusesWithOneClearLine) {
-  EXPECT_EQ(refusal("0-: tree"), "table: unknown algorithm 'tree'; allowed: direct, ring, doubling, halving");
+  EXPECT_EQ(refusal("0-: tree"),
+            "table: unknown algorithm 'tree'; allowed: direct, ring, doubling, halving, hierarchical");
   EXPECT_EQ(refusal(""), "table: the table is empty");
   EXPECT_EQ(refusal("ring"), "table: 'ring': expected 'bytes: algorithm', as in '0-16k: doubling'");
   EXPECT_EQ(refusal("0-: ring,"), "table: '': expected 'bytes: algorithm', as in '0-16k: doubling'");

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <list>
 #include <map>
 #include <utility>
@@ -152,11 +153,31 @@ class Ucx final : public Engine {
   bool any_failure_ = false;
 };
 
-Ucx::Ucx(Rank self) : self_(self) {
+// UCX announces long messages and sends them when the receiver has answered. Ours are announced already and
+// their receives are posted, and on a link that is full every such answer waits behind the data of others.
+// With RDMA the announcement carries what the network card needs; so it stays where there is any.
+bool announces_anew() {
+  std::error_code none;
+  const std::filesystem::directory_iterator cards("/sys/class/infiniband", none);
+  return std::getenv("UCX_RNDV_THRESH") != nullptr ||
+         (!none && cards != std::filesystem::directory_iterator());
+}
+
+ucp_context_h make_context() {
+  ucp_config_t* config = nullptr;
+  check(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
+  if (!announces_anew()) ucp_config_modify(config, "RNDV_THRESH", "inf");
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
   params.features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;
-  check(ucp_init(&params, nullptr, &context_), "ucp_init");
+  ucp_context_h context = nullptr;
+  const ucs_status_t status = ucp_init(&params, config, &context);
+  ucp_config_release(config);
+  check(status, "ucp_init");
+  return context;
+}
+
+Ucx::Ucx(Rank self) : self_(self), context_(make_context()) {
   ucp_worker_params_t worker{};
   worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // made by one thread, used by the loop's

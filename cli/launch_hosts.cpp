@@ -65,7 +65,7 @@ std::vector<session::HostSlots> hosts_in(const HostFlags& flags) {
 }
 
 std::vector<std::string> agent_in(const HostFlags& flags) {
-  const std::vector<std::string> agent = flags.agent ? session::split_words(*flags.agent, "--agent") : ssh();
+  std::vector<std::string> agent = flags.agent ? session::split_words(*flags.agent, "--agent") : ssh();
   if (!find_program(agent.front())) {
     throw InvalidArgument(
         concat(flags.agent ? "--agent: " : "launch: ", "'", agent.front(),

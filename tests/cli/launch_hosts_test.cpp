@@ -79,11 +79,11 @@ TEST(LaunchOnHosts, SendsTheFolderAndAFewVariablesAlong) {
   const Ran ran =
       launch({"--hosts", "a", "--env", "ASKED", "--env", "SET=a 'b' $c", "--env=EMPTY="},
              "echo \"$PWD\"; echo \"$ASKED|$SET|${EMPTY-none}|${OTHER-none}|$OMP_NUM_THREADS|$UCX_TLS\"; "
-             "echo $STARLING_SIMD ${STARLING_HOST-none} $LD_LIBRARY_PATH",
+             "echo $STARLING_SIMD $STARLING_TRANSPORT ${STARLING_HOST-none} $LD_LIBRARY_PATH",
              {"ASKED=yes", "OTHER=no", "OMP_NUM_THREADS=3", "UCX_TLS=tcp", "STARLING_SIMD=off",
-              "STARLING_HOST=here", "LD_LIBRARY_PATH=/lib1:/lib2"});
+              "STARLING_TRANSPORT=shm", "STARLING_HOST=here", "LD_LIBRARY_PATH=/lib1:/lib2"});
   EXPECT_EQ(ran.out, concat("[a 0] ", fs::current_path().string(),
-                            "\n[a 0] yes|a 'b' $c||none|3|tcp\n[a 0] off none /lib1:/lib2:/behind\n"));
+                            "\n[a 0] yes|a 'b' $c||none|3|tcp\n[a 0] off shm none /lib1:/lib2:/behind\n"));
   EXPECT_EQ(launch({"--hosts", "a", "--env", "LD_LIBRARY_PATH=/only"}, "echo $LD_LIBRARY_PATH",
                    {"LD_LIBRARY_PATH=/lib1"})
                 .out,

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/launch_hosts.h"
 #include "cli/programs.h"
 #include "cli/strategy_flags.h"
 #include "starling/core/error.h"
 #include "starling/session/launcher.h"
+#include "starling/session/rendezvous_wire.h"
 
 namespace starling::cli {
 namespace {
@@ -15,6 +17,7 @@ struct LaunchText {
   std::string workers = "1";
   std::string strategy = "allreduce";
   std::string link;
+  HostFlags hosts;
 };
 
 // What comes after the first "--".
@@ -32,27 +35,47 @@ void check_program(const std::string& name) {
     throw InvalidArgument(concat("launch: '", name, "' is not a program that can be run"));
 }
 
+int workers_on_hosts(const session::HostsPlan& plan, const CLI::Option& given, const std::string& text) {
+  const int slots = session::slots_of(plan.hosts);
+  const int most = session::kMostMeetingRanks - 1;
+  if (slots > most) throw InvalidArgument(concat("--hosts: ", slots, " workers; allowed: up to ", most));
+  return given.count() == 0 ? slots
+                            : static_cast<int>(parse_integer(text, "--workers, on these hosts", 1, slots));
+}
+
 }  // namespace
 
 void add_launch(CLI::App& app, std::vector<std::string> words, int& exit_code) {
-  CLI::App* const command = app.add_subcommand("launch", "Start the processes of a run on this host");
+  CLI::App* const command =
+      app.add_subcommand("launch", "Start the processes of a run on this host or on several");
   command->allow_extras();
   const auto text = std::make_shared<LaunchText>();
-  command->add_option("-n,--workers", text->workers, "how many (1)");
+  CLI::Option* const workers =
+      command->add_option("-n,--workers", text->workers, "how many (1; on hosts: as many as these take)");
   command->add_option("--strategy", text->strategy,
                       "as in `starling strategies` (allreduce); its options are flags, too");
   CLI::Option* const link = command->add_option(
       "--link", text->link, "emulated between the ranks, as if each had its own host: 1gbe, 40gbit/5us, ...");
-  command->footer("starling launch -n 4 --strategy ps --mode asp -- ./my_program its arguments");
-  command->callback([command, link, text, words = std::move(words), &exit_code] {
+  add_host_flags(*command, text->hosts);
+  command->footer(
+      "starling launch -n 4 --strategy ps --mode asp -- ./my_program its arguments\n"
+      "starling launch --hosts node1:4,node2:4 -- ./my_program its arguments");
+  command->callback([command, workers, link, text, words = std::move(words), &exit_code] {
     session::LaunchPlan plan;
     plan.command = program_in(words);
-    check_program(plan.command.front());
-    plan.workers = static_cast<int>(parse_integer(text->workers, "--workers", 1, session::kMostWorkers));
+    plan.elsewhere = plan_hosts(text->hosts);
+    if (plan.elsewhere) {
+      if (link->count() > 0)
+        throw InvalidArgument("--link is emulated on one host; allowed: without --hosts and --hostfile");
+      plan.workers = workers_on_hosts(*plan.elsewhere, *workers, text->workers);
+    } else {
+      check_program(plan.command.front());
+      plan.workers = static_cast<int>(parse_integer(text->workers, "--workers", 1, session::kMostWorkers));
+    }
     plan.strategy = text->strategy;
     if (link->count() > 0) plan.link = transport::parse_link(text->link, "--link");
-    plan.options = read_strategy_flags(strategy::find_strategy(plan.strategy), command->remaining(),
-                                       {"--workers", "--strategy", "--link"});
+    plan.options =
+        read_strategy_flags(strategy::find_strategy(plan.strategy), command->remaining(), flags_of(*command));
     exit_code = session::launch(plan);
   });
 }

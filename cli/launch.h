@@ -1,4 +1,4 @@
-// `starling launch`: the processes of a run on this host.
+// `starling launch`: the processes of a run on this host or on several.
 #pragma once
 
 #include <CLI/CLI.hpp>

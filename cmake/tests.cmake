@@ -104,6 +104,12 @@ if(STARLING_HAS_UCX AND STARLING_BUILD_EXAMPLES AND NOT STARLING_SANITIZE)
   add_test(NAME hosts.runs COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/runs_on_hosts_test.py
     ${PROJECT_BINARY_DIR}/examples/03_own_gradients)
   set_tests_properties(hosts.runs PROPERTIES LABELS hosts TIMEOUT 180 SKIP_RETURN_CODE 77)
+  if(TARGET starling_cli)
+    add_test(NAME hosts.launches COMMAND Python3::Interpreter
+      ${PROJECT_SOURCE_DIR}/tests/tools/launches_on_hosts_test.py $<TARGET_FILE:starling_cli>
+      ${PROJECT_BINARY_DIR}/examples/03_own_gradients)
+    set_tests_properties(hosts.launches PROPERTIES LABELS hosts TIMEOUT 180 SKIP_RETURN_CODE 77)
+  endif()
 endif()
 
 # A library with a sanitizer cannot be linked to a program without it.

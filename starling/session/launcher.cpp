@@ -1,21 +1,21 @@
 #include "starling/session/launcher.h"
 
 #include <signal.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
-#include <cstring>
+#include <list>
+#include <map>
 #include <memory>
 #include <optional>
 
 #include "starling/core/error.h"
-#include "starling/core/random.h"
 #include "starling/runtime/deadline.h"
 #include "starling/runtime/event.h"
 #include "starling/runtime/run.h"
+#include "starling/session/end_signals.h"
 #include "starling/session/launched_process.h"
+#include "starling/session/rank_starts.h"
 #include "starling/strategy/registry.h"
 #include "starling/transport/shm/handover.h"
 
@@ -23,39 +23,31 @@ namespace starling::session {
 
 using runtime::Task;
 using transport::shm::Arena;
-using transport::shm::Descriptor;
 
 namespace {
 
+// Agents that a host has not answered yet: sshd turns connections away when 10 others wait to be let in.
+constexpr int kMostStarting = 8;
+
 void tell(const std::string& text) { std::fprintf(stderr, "starling: %s\n", text.c_str()); }
 
-// The signals that end a run come through a descriptor while this lives.
-class EndSignals {
- public:
-  EndSignals() {
-    sigemptyset(&wanted_);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&wanted_, number);
-    sigprocmask(SIG_BLOCK, &wanted_, &before_);
-    descriptor_ = Descriptor(signalfd(-1, &wanted_, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!descriptor_.valid()) throw Error(concat("signalfd: ", std::strerror(errno)));
-  }
-  ~EndSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  EndSignals(const EndSignals&) = delete;
-  EndSignals& operator=(const EndSignals&) = delete;
-
-  int descriptor() const { return descriptor_.get(); }
-  const sigset_t& before() const { return before_; }
-  int read() const {
-    signalfd_siginfo info{};
-    return ::read(descriptor_.get(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo)
-                                                                        : 0;
-  }
-
- private:
-  sigset_t wanted_{};
-  sigset_t before_{};
-  Descriptor descriptor_;
+// What the strategy says about the ranks.
+struct Roles {
+  int ranks;
+  Rank server;   // -1: none
+  bool goes_on;  // without a worker
 };
+
+Roles roles_in(const LaunchPlan& plan) {
+  const strategy::Row& row = strategy::find_strategy(plan.strategy);
+  const auto strategy = row.make(strategy::Options::parse(row.options, row.name, plan.options), plan.workers);
+  const bool own_rank = strategy->service() == strategy::Placement::kOwnRank;
+  return {.ranks = plan.workers + (own_rank ? 1 : 0),
+          .server = strategy->service() == strategy::Placement::kNone ? -1
+                    : own_rank                                        ? plan.workers
+                                                                      : 0,
+          .goes_on = row.promises.on_loss == strategy::OnLoss::kGoesOn};
+}
 
 class Launch {
  public:
@@ -72,76 +64,116 @@ class Launch {
  private:
   Task<> wait_for_all();
   Task<> kill_after_grace();
+  void read_signal();
+  void start_more();
+  void start(Rank rank);
+  void note_start(Rank rank);
   void note_end(Rank rank);
+  void tell_end(Rank rank, bool goes_on);
   void end_all(int signal);
+  void abandon_all();
 
-  bool goes_on_;
-  Rank server_;
-  Rank leader_;
-  Duration grace_;
+  const LaunchPlan& plan_;
+  Roles roles_;
   int interrupted_ = 0;  // by this signal
   EndSignals signals_;
+  RankStarts starts_;
   runtime::LoopScheduler loop_{{.stall = kForever}};  // waiting for the workers is all it does
   std::shared_ptr<Arena> arena_;
   std::optional<transport::shm::ArenaServer> arena_server_;
-  std::vector<std::unique_ptr<LaunchedProcess>> processes_;
+  std::list<Rank> waiting_;              // until their host has fewer that start
+  std::map<std::string, int> starting_;  // how many, by host
+  std::map<Rank, std::unique_ptr<LaunchedProcess>> processes_;
   std::size_t running_ = 0;
   std::optional<int> exit_code_;  // of the first that failed
   runtime::Event ending_{"the end of a worker"};
   runtime::Event all_ended_{"the end of the workers"};
 };
 
-Launch::Launch(const LaunchPlan& plan) : leader_(plan.leader), grace_(plan.grace) {
-  const strategy::Row& row = strategy::find_strategy(plan.strategy);
-  const auto strategy = row.make(strategy::Options::parse(row.options, row.name, plan.options), plan.workers);
-  const bool own_rank = strategy->service() == strategy::Placement::kOwnRank;
-  goes_on_ = row.promises.on_loss == strategy::OnLoss::kGoesOn;
-  server_ = strategy->service() == strategy::Placement::kNone ? -1 : own_rank ? plan.workers : 0;
-  Standing standing{
-      .workers = plan.workers,
-      .ranks = plan.workers + (own_rank ? 1 : 0),
-      .arena = concat("starling-", getpid(), "-", Random(static_cast<std::uint64_t>(getpid())).next()),
-      .strategy = plan.strategy,
-      .options = plan.options,
-      .link = plan.link};
-  arena_ = Arena::create(standing.ranks);
-  arena_server_.emplace(loop_, arena_, standing.arena);
-  loop_.watch(signals_.descriptor(), [this] {
-    if (const int number = signals_.read(); number != 0) {
-      if (!exit_code_) exit_code_ = 128 + number;
-      // Who asks twice does not want to wait.
-      end_all(interrupted_ == 0 ? number : SIGKILL);
-      interrupted_ = number;
-    }
-  });
-  for (Rank rank = 0; rank < standing.ranks; ++rank) {
-    standing.rank = rank;
-    std::optional<std::string> prefix;
-    if (!plan.own_output) prefix = concat("[", rank, "] ");
-    processes_.push_back(std::make_unique<LaunchedProcess>(loop_, prefix, plan.command,
-                                                           variables_of(standing), signals_.before(),
-                                                           [this, rank] { note_end(rank); }));
-    arena_->introduce(rank, processes_.back()->pid());
-    ++running_;
+Launch::Launch(const LaunchPlan& plan)
+    : plan_(plan), roles_(roles_in(plan)), starts_(plan, roles_.ranks, signals_.before()) {
+  if (!starts_.arena().empty()) {
+    arena_ = Arena::create(starts_.ranks());
+    arena_server_.emplace(loop_, arena_, starts_.arena());
   }
+  loop_.watch(signals_.descriptor(), [this] { read_signal(); });
+  for (Rank rank = 0; rank < starts_.ranks(); ++rank) waiting_.push_back(rank);
+  start_more();
+}
+
+void Launch::read_signal() {
+  const int number = signals_.read();
+  if (number == 0) return;
+  if (!exit_code_) exit_code_ = 128 + number;
+  // Who asks twice does not want to wait.
+  end_all(interrupted_ == 0 ? number : SIGKILL);
+  interrupted_ = number;
+}
+
+void Launch::start_more() {
+  for (auto next = waiting_.begin(); next != waiting_.end();) {
+    const auto rank = next++;
+    if (plan_.elsewhere && starting_[starts_.host_of(*rank)] == kMostStarting) continue;
+    start(*rank);
+    waiting_.erase(rank);
+  }
+}
+
+void Launch::start(Rank rank) {
+  auto process = std::make_unique<LaunchedProcess>(
+      loop_, starts_.of(rank),
+      LaunchedProcess::Watch{[this, rank] { note_end(rank); }, [this, rank] { note_start(rank); }});
+  if (arena_) arena_->introduce(rank, process->pid());
+  if (!process->started()) ++starting_[starts_.host_of(rank)];
+  processes_[rank] = std::move(process);
+  ++running_;
+}
+
+void Launch::note_start(Rank rank) {
+  --starting_[starts_.host_of(rank)];
+  start_more();
 }
 
 void Launch::note_end(Rank rank) {
   --running_;
-  const LaunchedProcess& process = *processes_[static_cast<std::size_t>(rank)];
+  const LaunchedProcess& process = *processes_[rank];
   const bool as_asked = interrupted_ != 0 && process.exit_code() == 128 + interrupted_;
-  if (process.exit_code() != 0 && !as_asked) {
-    const bool goes_on = goes_on_ && rank != server_ && rank != leader_ && !exit_code_;
-    tell(concat("rank ", rank, " ended with ", process.how_ended(), goes_on ? "; the others go on" : ""));
-    if (!goes_on && !exit_code_) exit_code_ = process.exit_code();
+  if ((process.exit_code() != 0 || !process.started()) && !as_asked) {
+    const bool may_go = roles_.goes_on && rank != roles_.server && rank != plan_.leader && process.started();
+    const bool goes_on = may_go && !exit_code_;
+    tell_end(rank, goes_on);
+    if (!goes_on && !exit_code_) exit_code_ = process.exit_code() != 0 ? process.exit_code() : 1;
+    if (!goes_on) waiting_.clear();
     if (!goes_on) ending_.set();
   }
-  if (running_ == 0) all_ended_.set();
+  if (!process.started()) note_start(rank);
+  if (running_ == 0 && waiting_.empty()) all_ended_.set();
+}
+
+void Launch::tell_end(Rank rank, bool goes_on) {
+  const LaunchedProcess& process = *processes_[rank];
+  const std::string name = starts_.name_of(rank);
+  if (process.started()) {
+    tell(concat(name, " ended with ", process.how_ended(), goes_on ? "; the others go on" : ""));
+  } else {
+    tell(concat(name, " could not be started: ", plan_.elsewhere->agent.front(), " ended with ",
+                process.how_ended()));
+  }
 }
 
 void Launch::end_all(int signal) {
-  for (const auto& process : processes_) process->signal(signal);
+  waiting_.clear();
+  for (const auto& [rank, process] : processes_) process->signal(signal);
   ending_.set();
+}
+
+// What a host does with its processes when the connection is gone is up to it; it may be off.
+void Launch::abandon_all() {
+  for (const auto& [rank, process] : processes_) {
+    if (!process->running()) continue;
+    tell(concat(starts_.name_of(rank), " does not answer; it is given up and may still run there"));
+    process->abandon();
+  }
 }
 
 Task<> Launch::wait_for_all() {
@@ -152,11 +184,14 @@ Task<> Launch::wait_for_all() {
 
 // Those who wait for the dead one learn of it by themselves and end with an error that names it.
 Task<> Launch::kill_after_grace() {
-  const Duration grace = grace_;
+  const Duration grace = plan_.grace;
   co_await ending_;
   co_await runtime::sleep_for(grace);
   tell(concat(running_, " still run ", format_duration(grace), " after the end began; they are killed"));
   end_all(SIGKILL);
+  if (!plan_.elsewhere) co_return;
+  co_await runtime::sleep_for(grace);
+  abandon_all();
 }
 
 }  // namespace

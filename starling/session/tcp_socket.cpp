@@ -1,5 +1,6 @@
 #include "starling/session/tcp_socket.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -38,6 +39,28 @@ Addresses look_up(const std::string& host, std::uint16_t port) {
   return {found, &freeaddrinfo};
 }
 
+bool is_loopback(const sockaddr& address) {
+  if (address.sa_family == AF_INET6)
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
+  return ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+bool is_name(const std::string& host) {
+  in6_addr address{};
+  return inet_pton(AF_INET, host.c_str(), &address) != 1 && inet_pton(AF_INET6, host.c_str(), &address) != 1;
+}
+
+// A host often takes its own name for an address of its loopback, Debian's for 127.0.1.1, while the others
+// come by that name to its network: it listens at all of its addresses.
+void widen(const std::string& host, sockaddr& address) {
+  if (host == "localhost" || !is_name(host) || !is_loopback(address)) return;
+  if (address.sa_family == AF_INET6) {
+    reinterpret_cast<sockaddr_in6&>(address).sin6_addr = in6addr_any;
+  } else {
+    reinterpret_cast<sockaddr_in&>(address).sin_addr.s_addr = htonl(INADDR_ANY);
+  }
+}
+
 std::uint16_t port_of(int socket) {
   sockaddr_storage name{};
   socklen_t length = sizeof name;
@@ -52,6 +75,7 @@ std::uint16_t port_of(int socket) {
 
 Listener listen_at(const std::string& host, std::uint16_t port) {
   const Addresses found = look_up(host, port);
+  widen(host, *found->ai_addr);
   Listener listener;
   listener.v6 = found->ai_family == AF_INET6;
   listener.socket =

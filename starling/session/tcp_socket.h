@@ -15,8 +15,9 @@ struct Listener {
   bool v6 = false;
 };
 
-// Listens at an address or name of this host; port 0: any that is free; "::" means all, IPv4 too. Throws
-// InvalidArgument if the address is none of this host, Error if the port cannot be had.
+// Listens at an address or name of this host; port 0: any that is free; "::" means all, IPv4 too, and so does
+// a name but localhost that is of the loopback here. Throws InvalidArgument if the address is none of this
+// host, Error if the port cannot be had.
 Listener listen_at(const std::string& host, std::uint16_t port);
 
 // The next connection, which does not block and notices within some 10 s that the peer's host is gone.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <exception>
 #include <list>
 #include <map>
 #include <utility>
@@ -229,7 +230,7 @@ std::string mpi_version() {
   return std::string(all.substr(0, all.find_first_of(",\n")));
 }
 
-MpiWorld::MpiWorld() {
+MpiWorld::MpiWorld() : exceptions_(std::uncaught_exceptions()) {
   int running = 0;
   check(MPI_Initialized(&running), "MPI_Initialized");
   if (running == 0) {
@@ -245,7 +246,7 @@ MpiWorld::MpiWorld() {
 MpiWorld::~MpiWorld() {
   int over = 0;
   MPI_Finalized(&over);
-  if (started_ && over == 0) MPI_Finalize();
+  if (started_ && over == 0 && std::uncaught_exceptions() <= exceptions_) MPI_Finalize();
 }
 
 std::vector<std::string> MpiWorld::exchange(const std::string& text) const {

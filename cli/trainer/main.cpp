@@ -77,17 +77,28 @@ int run(const TrainPlan& plan, const std::vector<std::string>& words) {
   return interrupted ? 128 + signal_number : 0;
 }
 
+// Who was lost is our launcher's to tell; one of the others says what that did to the run. Other launchers
+// end all processes with the first that ends, and name that one: the others give way to one who says it, and
+// say it themselves only if they still live then.
+void tell_loss(const PeerLost& loss, const session::Standing& standing) {
+  const bool ours = !standing.arena.empty();
+  const Rank speaker = !ours && loss.rank == 0 ? 1 : 0;
+  if (standing.rank != speaker && ours) return;
+  if (standing.rank != speaker) let_first_rank_speak();
+  std::fprintf(stderr, "starling: %s\n", loss.what());
+}
+
 int main(int argc, char** argv) {
-  int rank = 0;
+  session::Standing standing;
+  const Rank& rank = standing.rank;
   try {
-    rank = session::read_standing().rank;
+    standing = session::read_standing();
     watch_signals();
     std::vector<std::string> words;
     const TrainPlan plan = read_plan(rank, argc, argv, words);
     return plan.plain ? run_plain(plan) : run(plan, words);
   } catch (const PeerLost& error) {
-    // Who was lost is the launcher's to tell; one of the others says what that did to the run.
-    if (rank == 0) std::fprintf(stderr, "starling: %s\n", error.what());
+    tell_loss(error, standing);
   } catch (const InvalidArgument& error) {
     std::fprintf(stderr, "starling: %s\n", error.what());
     return 2;

@@ -15,7 +15,9 @@
 #include "cli/programs.h"
 #include "starling/collective/select.h"
 #include "starling/core/combine.h"
+#include "starling/core/error.h"
 #include "starling/core/version.h"
+#include "starling/session/standing.h"
 #include "starling/strategy/registry.h"
 #include "starling/transport/wire/mpi.h"
 #include "starling/transport/wire/ucx.h"
@@ -90,9 +92,7 @@ Availability ucx() {
 Availability mpi() {
   const std::string why = transport::wire::why_no_mpi();
   if (!why.empty()) return {false, why, {}};
-  return {false,
-          fmt::format("{} is built in; sessions cannot choose it yet", transport::wire::mpi_version()),
-          {}};
+  return {true, fmt::format("between hosts, under mpirun or srun, {}", transport::wire::mpi_version()), {}};
 }
 
 std::vector<Part> transports() {
@@ -124,6 +124,27 @@ Json all_reduce_tables() {
           {"network", collective::Selection::network().text()}};
 }
 
+// As a program that uses Starling would see itself. Variables that make no sense are news here, not an error.
+Json this_process() {
+  try {
+    const session::Standing standing = session::read_standing();
+    if (standing.started_by.empty()) {
+      return {{"started_by",
+               "nobody: none of STARLING_RANK, RANK, OMPI_COMM_WORLD_RANK, PMI_RANK is set, nor SLURM_PROCID "
+               "in a step of srun"},
+              {"rank", 0},
+              {"ranks", 1}};
+    }
+    return {{"started_by", standing.started_by},
+            {"joins", session::text_of_way(standing)},
+            {"rank", standing.rank},
+            {"ranks", standing.ranks},
+            {"workers", standing.workers}};
+  } catch (const InvalidArgument& error) {
+    return {{"error", error.what()}};
+  }
+}
+
 Json collect() {
   Json json;
   json["version"] = version();
@@ -138,6 +159,7 @@ Json collect() {
   for (const strategy::Row& row : strategy::registry()) json["strategies"][row.name] = row.summary;
   json["peers"] = to_json(found_peers());
   json["allreduce"] = all_reduce_tables();
+  json["process"] = this_process();
   return json;
 }
 
@@ -170,6 +192,12 @@ void print(const Json& json) {
   for (const auto& [name, table] : json["allreduce"].items()) {
     fmt::print("  {}: {}\n", name, table.get<std::string>());
   }
+  fmt::print("\nthis process\n");
+  const Json& process = json["process"];
+  for (const auto& [key, label] :
+       {std::pair{"started_by", "started by"}, {"joins", "joins"}, {"error", "error"}}) {
+    if (process.contains(key)) fmt::print("  {:<12}{}\n", label, process[key].get<std::string>());
+  }
 }
 
 }  // namespace
@@ -181,7 +209,8 @@ void add_info(CLI::App& app) {
   command->callback([as_json] {
     const Json json = collect();
     if (*as_json) {
-      fmt::print("{}\n", json.dump(2));
+      // Variables of the environment need not be UTF-8.
+      fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
     } else {
       print(json);
     }

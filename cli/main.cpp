@@ -9,6 +9,7 @@
 #include "cli/bench.h"
 #include "cli/compare.h"
 #include "cli/data.h"
+#include "cli/first_rank.h"
 #include "cli/info.h"
 #include "cli/launch.h"
 #include "cli/simulate.h"
@@ -32,6 +33,13 @@ int complain(std::string_view text, int code) {
 int refuse(std::string text) {
   std::replace(text.begin(), text.end(), '\n', '?');
   return complain(text, kBadInput);
+}
+
+// The workers of a run were all given the same flags; one line is enough.
+int refuse_once(const CLI::App& command, std::string text) {
+  if (command.get_name() != "train" || rank_of_start() == 0) return refuse(std::move(text));
+  let_first_rank_speak();
+  return kBadInput;
 }
 
 // The innermost command that was named.
@@ -86,9 +94,10 @@ int run(CLI::App& app, std::vector<std::string> words, const int& exit_code) {
     std::printf("%s\n", version.what());
     return flush_output();
   } catch (const CLI::ParseError& error) {
-    return refuse(concat(error.what(), " (see ", name_of(named_command(app)), " --help)"));
+    const CLI::App& command = named_command(app);
+    return refuse_once(command, concat(error.what(), " (see ", name_of(command), " --help)"));
   } catch (const InvalidArgument& error) {
-    return refuse(error.what());
+    return refuse_once(named_command(app), error.what());
   } catch (const std::bad_alloc&) {
     return complain("there is not enough memory", kFailed);
   } catch (const std::exception& error) {

@@ -6,6 +6,7 @@
 #include "cli/programs.h"
 #include "cli/strategy_flags.h"
 #include "cli/train_plan.h"
+#include "cli/train_rank.h"
 #include "cli/train_record.h"
 #include "starling/core/error.h"
 #include "starling/session/launcher.h"
@@ -29,6 +30,37 @@ void check_resume(const TrainPlan& plan) {
   files.latest(torch::run_keys(plan.setting, plan.strategy->name, plan.workers));
 }
 
+// The process is one of several that somebody else has started.
+[[noreturn]] void run_as_rank(const TrainRank& rank, const TrainText& text,
+                              const std::vector<std::string>& own_flags,
+                              const std::vector<std::string>& words) {
+  if (rank.rank == 0) {
+    const TrainPlan plan = plan_training(text, own_flags);
+    check_resume(plan);
+    find_trainer();
+    open_run_folder(plan, words);
+  } else {
+    plan_flags(text, own_flags);
+  }
+  become_trainer(rank, find_trainer(), words);
+}
+
+int start_workers(const TrainPlan& plan, const std::vector<std::string>& words) {
+  check_resume(plan);
+  session::LaunchPlan launch;
+  launch.command = {find_trainer(), "--launched"};
+  launch.command.insert(launch.command.end(), words.begin(), words.end());
+  launch.workers = plan.workers;
+  launch.strategy = plan.strategy->name;
+  launch.options = plan.options;
+  launch.link = plan.link;
+  launch.own_output = true;
+  launch.leader = 0;
+  launch.grace = kGrace;
+  open_run_folder(plan, words);
+  return session::launch(launch);
+}
+
 }  // namespace
 
 void add_train(CLI::App& app, std::vector<std::string> words, int& exit_code) {
@@ -37,20 +69,11 @@ void add_train(CLI::App& app, std::vector<std::string> words, int& exit_code) {
   add_train_flags(*command, *text);
   command->callback([command, text, words = std::move(words), &exit_code] {
     text->strategy_flags = command->remaining();
-    const TrainPlan plan = plan_training(*text, flags_of(*command));
-    check_resume(plan);
-    session::LaunchPlan launch;
-    launch.command = {find_trainer(), "--launched"};
-    launch.command.insert(launch.command.end(), words.begin(), words.end());
-    launch.workers = plan.workers;
-    launch.strategy = plan.strategy->name;
-    launch.options = plan.options;
-    launch.link = plan.link;
-    launch.own_output = true;
-    launch.leader = 0;
-    launch.grace = kGrace;
-    open_run_folder(plan, words);
-    exit_code = session::launch(launch);
+    const std::vector<std::string> own_flags = flags_of(*command);
+    const bool named = command->count("--strategy") > 0 || !text->strategy_flags.empty();
+    if (const auto rank = rank_for(*text, named, own_flags, session::environment()))
+      run_as_rank(*rank, *text, own_flags, words);
+    exit_code = start_workers(plan_training(*text, own_flags), words);
   });
 }
 

@@ -8,6 +8,7 @@
 #include "starling/core/error.h"
 #include "starling/core/text.h"
 #include "starling/session/launcher.h"
+#include "starling/session/rendezvous_wire.h"
 #include "starling/torch/feed_size.h"
 #include "starling/torch/model_names.h"
 
@@ -131,46 +132,55 @@ void read_plain(const TrainText& text, TrainPlan& plan) {
 
 void read_strategy(const TrainText& text, const std::vector<std::string>& own_flags, TrainPlan& plan) {
   plan.strategy = &strategy::find_strategy(text.strategy);
-  plan.options = read_strategy_flags(*plan.strategy, text.strategy_flags, own_flags);
-  if (text.servers) {
-    const std::uint64_t servers = whole(*text.servers, "--servers", 0, 1);
-    const auto& specs = plan.strategy->options;
-    const bool has =
-        std::any_of(specs.begin(), specs.end(), [](const auto& spec) { return spec.name == "server"; });
-    if (!has) {
-      throw InvalidArgument(concat("--servers: '", *text.servers, "': strategy ", text.strategy,
-                                   " has no service; allowed with ps"));
-    }
-    plan.options["server"] = servers == 1 ? "own" : "beside";
-  }
+  plan.options = strategy_options(text, own_flags);
   const auto options = strategy::Options::parse(plan.strategy->options, plan.strategy->name, plan.options);
   plan.strategy->make(options, plan.workers);  // refuses what does not go together
 }
 
-void read_data(const TrainText& text, TrainPlan& plan) {
-  TrainSetting& setting = plan.setting;
+void read_feed(const TrainText& text, TrainPlan& plan) {
   plan.data = text.data;
-  setting.batch = whole(text.batch, "--batch", 1, kLargestBatch);
+  plan.setting.batch = whole(text.batch, "--batch", 1, kLargestBatch);
   if (text.shards != "equal" && text.shards != "dynamic") {
     throw InvalidArgument(concat("--shards: '", text.shards, "'; allowed: equal, dynamic"));
   }
-  setting.dynamic_shards = text.shards == "dynamic";
-  setting.data = std::make_shared<const data::DataSet>(data::load(text.data, "--data"));
+  plan.setting.dynamic_shards = text.shards == "dynamic";
+}
+
+// The last step, and one that depends on the files of this host.
+void load_data(TrainPlan& plan) {
+  TrainSetting& setting = plan.setting;
+  setting.data = std::make_shared<const data::DataSet>(data::load(plan.data, "--data"));
   const bool is_text = std::holds_alternative<data::TextSet>(*setting.data);
   if (is_text != torch::learns_text(setting.model)) {
     throw InvalidArgument(concat("--model: ", setting.model, " learns ", is_text ? "pictures" : "text",
-                                 ", and ", text.data, " is ", is_text ? "text" : "pictures"));
+                                 ", and ", plan.data, " is ", is_text ? "text" : "pictures"));
   }
   torch::steps_per_epoch(torch::training_samples(*setting.data), setting.batch, plan.workers);
 }
 
 }  // namespace
 
-TrainPlan plan_training(const TrainText& text, const std::vector<std::string>& own_flags) {
+strategy::OptionTexts strategy_options(const TrainText& text, const std::vector<std::string>& own_flags) {
+  const strategy::Row& row = strategy::find_strategy(text.strategy);
+  strategy::OptionTexts options = read_strategy_flags(row, text.strategy_flags, own_flags);
+  if (!text.servers) return options;
+  const std::uint64_t servers = whole(*text.servers, "--servers", 0, 1);
+  const bool has = std::any_of(row.options.begin(), row.options.end(),
+                               [](const auto& spec) { return spec.name == "server"; });
+  if (!has) {
+    throw InvalidArgument(concat("--servers: '", *text.servers, "': strategy ", text.strategy,
+                                 " has no service; allowed with ps"));
+  }
+  options["server"] = servers == 1 ? "own" : "beside";
+  return options;
+}
+
+TrainPlan plan_flags(const TrainText& text, const std::vector<std::string>& own_flags) {
   TrainPlan plan;
   TrainSetting& setting = plan.setting;
-  plan.workers =
-      static_cast<int>(whole(text.cluster.workers.value_or("4"), "--workers", 1, session::kMostWorkers));
+  // Those that were started by others may be on several hosts.
+  const int most = text.launched ? session::kMostMeetingRanks : session::kMostWorkers;
+  plan.workers = static_cast<int>(whole(text.cluster.workers.value_or("4"), "--workers", 1, most));
   read_strategy(text, own_flags, plan);
   plan.out = text.out ? text.out : text.resume;
   plan.force = text.force || (text.resume && !text.out);
@@ -188,7 +198,13 @@ TrainPlan plan_training(const TrainText& text, const std::vector<std::string>& o
   read_schedule(text, setting);
   read_checks(text, plan, setting);
   if (text.link) plan.link = transport::parse_link(*text.link, "--link");
-  read_data(text, plan);
+  read_feed(text, plan);
+  return plan;
+}
+
+TrainPlan plan_training(const TrainText& text, const std::vector<std::string>& own_flags) {
+  TrainPlan plan = plan_flags(text, own_flags);
+  load_data(plan);
   return plan;
 }
 

@@ -54,7 +54,7 @@ struct TrainText {
   Given out;
   bool force = false;
   bool json = false;
-  bool launched = false;  // by `starling train`, which has looked at everything already
+  bool launched = false;  // as one of the workers; somebody has looked at everything already
   Given plain;            // hidden: of starling-trainer, for `starling bench train`
 };
 
@@ -77,5 +77,9 @@ struct TrainPlan {
 // `own_flags` for suggestions. InvalidArgument for everything that is wrong, also for a flag that would
 // change nothing, and for data that cannot be read.
 TrainPlan plan_training(const TrainText& text, const std::vector<std::string>& own_flags);
+// Without the data, which may be other files on other hosts: what is refused here is refused everywhere.
+TrainPlan plan_flags(const TrainText& text, const std::vector<std::string>& own_flags);
+// The options of the strategy that is named.
+strategy::OptionTexts strategy_options(const TrainText& text, const std::vector<std::string>& own_flags);
 
 }  // namespace starling::cli

@@ -71,16 +71,39 @@ else()
   message(STATUS "The transport mpi is not tested in this build")
 endif()
 
-# Models as PyTorch reads them. STARLING_PYTHON in the environment names the Python that has torch and safetensors; else
-# it is the one in .venv, or python3. Without them the test is skipped.
+# STARLING_PYTHON in the environment names the Python that has torch and safetensors; else it is the one in .venv, or
+# python3. Without them tests that need it are skipped.
+set(torch_python ${Python3_EXECUTABLE})
+if(EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+  set(torch_python ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+endif()
+
+# Models as PyTorch reads them.
 if(TARGET starling-trainer AND NOT STARLING_SANITIZE)
-  set(torch_python ${Python3_EXECUTABLE})
-  if(EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
-    set(torch_python ${PROJECT_SOURCE_DIR}/.venv/bin/python)
-  endif()
   add_test(NAME torch.safetensors COMMAND ${torch_python} ${PROJECT_SOURCE_DIR}/tests/torch/safetensors_test.py
     $<TARGET_FILE:starling_cli>)
   set_tests_properties(torch.safetensors PROPERTIES LABELS torch TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()
+
+# Launchers that are not ours. MPI not under the thread sanitizer, as above.
+if(STARLING_BUILD_EXAMPLES AND TARGET starling_cli)
+  set(mpirun_program)
+  if(STARLING_HAS_MPI AND NOT STARLING_SANITIZE STREQUAL "thread")
+    set(mpirun_program ${MPIEXEC_EXECUTABLE})
+  endif()
+  foreach(launcher mpirun srun torchrun)
+    set(with)
+    if(launcher STREQUAL "mpirun")
+      set(with ${mpirun_program})
+    elseif(launcher STREQUAL "torchrun")
+      set(with ${torch_python})
+    endif()
+    add_test(NAME session.${launcher} COMMAND Python3::Interpreter
+      ${PROJECT_SOURCE_DIR}/tests/tools/launchers_test.py ${launcher} ${PROJECT_BINARY_DIR}/examples/03_own_gradients
+      $<TARGET_FILE:starling_cli> ${with})
+    set_tests_properties(session.${launcher} PROPERTIES LABELS session TIMEOUT 300 SKIP_RETURN_CODE 77
+      ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
+  endforeach()
 endif()
 
 # The checks of the tree itself, and of the checkers.

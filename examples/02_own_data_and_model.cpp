@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "starling/core/error.h"
 #include "starling/torch/session.h"
 
 // Waves of three frequencies, to be told apart.
@@ -37,7 +38,7 @@ struct WaveNetImpl : torch::nn::Module {
 };
 TORCH_MODULE(WaveNet);
 
-int main() {
+int main() try {
   torch::set_num_threads(1);
   WaveNet model;
   torch::optim::Adam optimizer(model->parameters(), torch::optim::AdamOptions(0.02));
@@ -71,4 +72,7 @@ int main() {
     std::filesystem::remove(file);
   }
   return right > 60 ? 0 : 1;
+} catch (const starling::InvalidArgument& error) {  // the environment or the model makes no sense
+  std::fprintf(stderr, "%s\n", error.what());
+  return 2;
 }

@@ -1,6 +1,6 @@
 // A program that joins the run it was started in: `starling launch -n 4 --strategy dpsgd --
-// ./03_own_gradients`. Started alone it is a run of one. The strategy and its options are the launcher's
-// business.
+// ./03_own_gradients`, or mpirun, srun or torchrun. Started alone it is a run of one. The strategy and its
+// options are the launcher's business.
 #include <cstdio>
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 using namespace starling;
 
-int main() {
+int main() try {
   session::Membership run;
   session::Session::Setting setting;
   setting.optimizer.learning_rate = 0.1;
@@ -30,4 +30,7 @@ int main() {
   }
   std::printf("worker %d of %d with %s: x = %.2f\n", run.standing().rank, run.standing().workers,
               run.standing().strategy.c_str(), static_cast<double>(session.parameters()[0]));
+} catch (const InvalidArgument& error) {  // the environment makes no sense
+  std::fprintf(stderr, "%s\n", error.what());
+  return 2;
 }

@@ -1,11 +1,12 @@
-// The program starling-trainer: one worker of `starling train`, which starts it with its own flags. Exit
-// codes as those of starling; 130 after Ctrl-C, 143 after SIGTERM.
+// The program starling-trainer: one worker of `starling train`, which starts or becomes it with its own
+// flags. Exit codes as those of starling; 130 after Ctrl-C, 143 after SIGTERM.
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdio>
 
+#include "cli/first_rank.h"
 #include "cli/live_line.h"
 #include "cli/train_plan.h"
 #include "cli/train_record.h"
@@ -31,14 +32,25 @@ void watch_signals() {
   for (const int number : {SIGINT, SIGTERM}) sigaction(number, &action, nullptr);
 }
 
-TrainPlan read_plan(int argc, char** argv, std::vector<std::string>& words) {
+// The flags were looked at before; data that cannot be read here may be there on the other hosts.
+TrainPlan plan_for(Rank rank, const TrainText& text) {
+  try {
+    return plan_training(text, {});
+  } catch (const InvalidArgument& error) {
+    if (rank == 0) throw;
+    let_first_rank_speak();
+    throw InvalidArgument(concat("worker ", rank, ": ", error.what()));
+  }
+}
+
+TrainPlan read_plan(Rank rank, int argc, char** argv, std::vector<std::string>& words) {
   CLI::App app("A worker of starling train", "starling-trainer");
   TrainText text;
   add_train_flags(app, text);
   app.parse(argc, argv);
   text.strategy_flags = app.remaining();
   words.assign(argv + 1, argv + argc);
-  return plan_training(text, {});
+  return plan_for(rank, text);
 }
 
 // One line, for `starling bench train`.
@@ -65,17 +77,28 @@ int run(const TrainPlan& plan, const std::vector<std::string>& words) {
   return interrupted ? 128 + signal_number : 0;
 }
 
+// Who was lost is our launcher's to tell; one of the others says what that did to the run. Other launchers
+// end all processes with the first that ends, and name that one: the others give way to one who says it, and
+// say it themselves only if they still live then.
+void tell_loss(const PeerLost& loss, const session::Standing& standing) {
+  const bool ours = !standing.arena.empty();
+  const Rank speaker = !ours && loss.rank == 0 ? 1 : 0;
+  if (standing.rank != speaker && ours) return;
+  if (standing.rank != speaker) let_first_rank_speak();
+  std::fprintf(stderr, "starling: %s\n", loss.what());
+}
+
 int main(int argc, char** argv) {
-  int rank = 0;
+  session::Standing standing;
+  const Rank& rank = standing.rank;
   try {
-    rank = session::read_standing().rank;
+    standing = session::read_standing();
     watch_signals();
     std::vector<std::string> words;
-    const TrainPlan plan = read_plan(argc, argv, words);
+    const TrainPlan plan = read_plan(rank, argc, argv, words);
     return plan.plain ? run_plain(plan) : run(plan, words);
   } catch (const PeerLost& error) {
-    // Who was lost is the launcher's to tell; one of the others says what that did to the run.
-    if (rank == 0) std::fprintf(stderr, "starling: %s\n", error.what());
+    tell_loss(error, standing);
   } catch (const InvalidArgument& error) {
     std::fprintf(stderr, "starling: %s\n", error.what());
     return 2;

@@ -1,9 +1,8 @@
 #include "starling/session/join.h"
 
-#include <chrono>
 #include <map>
+#include <numeric>
 #include <optional>
-#include <vector>
 
 #include "starling/collective/collective.h"
 #include "starling/core/error.h"
@@ -14,6 +13,7 @@
 #include "starling/session/rendezvous_server.h"
 #include "starling/transport/shm/handover.h"
 #include "starling/transport/shm/shm.h"
+#include "starling/transport/wire/mpi.h"
 #include "starling/transport/wire/ucx.h"
 
 namespace starling::session {
@@ -21,8 +21,8 @@ namespace starling::session {
 namespace {
 
 using transport::wire::Engine;
+using transport::wire::MpiWorld;
 
-constexpr Duration kPatience = std::chrono::seconds(60);
 constexpr Tag kHere = ~Tag{0} - 1;
 
 // What a process brings to the rendezvous: its host, the name of its engine or "none", and how that is
@@ -42,39 +42,88 @@ struct Card {
   }
 };
 
-std::unique_ptr<Engine> make_engine(const Standing& standing) {
-  if (standing.transport == "shm") return nullptr;
-  if (standing.transport == "auto" && !transport::wire::why_no_ucx().empty()) return nullptr;
-  return transport::wire::make_ucx(standing.rank);
+// What this process brings, and how it gets what the others bring.
+class Visit {
+ public:
+  Visit(const Standing& standing, Duration patience);
+
+  const Card& own() const { return own_; }
+  const std::string& token() const { return token_; }
+  const std::shared_ptr<MpiWorld>& mpi() const { return mpi_; }
+  std::vector<Card> exchange() const;
+  // Of all the cards. Not before they were found to fit: making that of MPI takes all processes.
+  std::unique_ptr<Engine> engine();
+
+ private:
+  void start_mpi();
+  std::vector<std::string> meet_at_a_port() const;
+
+  const Standing& standing_;
+  Duration patience_;
+  std::shared_ptr<MpiWorld> mpi_;
+  std::unique_ptr<Engine> ucx_;
+  Card own_;
+  std::string token_;  // of the job; all have the same
+};
+
+Visit::Visit(const Standing& standing, Duration patience)
+    : standing_(standing), patience_(patience), own_{.host = host_identity()}, token_(standing.token) {
+  if (standing.through_mpi) start_mpi();
+  const bool has_ucx = transport::wire::why_no_ucx().empty();
+  if (standing.transport == "mpi" || (standing.transport == "auto" && !has_ucx && mpi_)) {
+    own_.engine = "mpi";
+  } else if (standing.transport == "ucx" || (standing.transport == "auto" && has_ucx)) {
+    ucx_ = transport::wire::make_ucx(standing.rank);
+    own_ = {own_.host, std::string(ucx_->name()), ucx_->card()};
+  }
 }
 
-std::vector<Card> exchange(const Standing& standing, const Card& own) {
-  MeetingPoint point = parse_meeting_point(standing.rendezvous, "STARLING_RENDEZVOUS");
-  point.token = standing.token;
-  std::optional<RendezvousServer> server;
-  if (standing.rank == 0) {
-    server.emplace(RendezvousServer::Options{.bind = point.host,
-                                             .port = point.port,
-                                             .token = point.token,
-                                             .ranks = standing.ranks,
-                                             .patience = kPatience});
+void Visit::start_mpi() {
+  mpi_ = std::make_shared<MpiWorld>();
+  if (mpi_->rank() != standing_.rank || mpi_->size() != standing_.ranks) {
+    throw InvalidArgument(concat("MPI counts this process as rank ", mpi_->rank(), " of ", mpi_->size(),
+                                 ", and it was started by ", standing_.started_by,
+                                 "; is that the launcher of ", transport::wire::mpi_version(), "?"));
   }
+  token_ = mpi_->exchange(standing_.rank == 0 ? make_token() : "").front();
+}
+
+std::vector<Card> Visit::exchange() const {
   std::vector<Card> cards;
-  for (const std::string& text : meet(point, standing.rank, standing.ranks, own.text(), kPatience))
+  for (const std::string& text : mpi_ ? mpi_->exchange(own_.text()) : meet_at_a_port())
     cards.push_back(Card::parse(text));
-  if (server && !server->served(kPatience)) throw Timeout("rendezvous: somebody does not take the cards");
   return cards;
 }
 
+std::vector<std::string> Visit::meet_at_a_port() const {
+  MeetingPoint point = parse_meeting_point(standing_.rendezvous, "STARLING_RENDEZVOUS");
+  point.token = standing_.token;
+  std::optional<RendezvousServer> server;
+  if (standing_.rank == 0) {
+    server.emplace(RendezvousServer::Options{.bind = point.host,
+                                             .port = point.port,
+                                             .token = point.token,
+                                             .ranks = standing_.ranks,
+                                             .patience = patience_});
+  }
+  auto texts = meet(point, standing_.rank, standing_.ranks, own_.text(), patience_);
+  if (server && !server->served(patience_)) throw Timeout("rendezvous: somebody does not take the cards");
+  return texts;
+}
+
+std::unique_ptr<Engine> Visit::engine() {
+  return own_.engine == "mpi" ? transport::wire::make_mpi(mpi_) : std::move(ucx_);
+}
+
+// Of a run on several hosts.
 void check_engines(const std::vector<Card>& cards, const Standing& standing) {
   const Card& own = cards[static_cast<std::size_t>(standing.rank)];
   for (std::size_t rank = 0; rank < cards.size(); ++rank) {
-    if (cards[rank].host == own.host) continue;
     if (cards[rank].engine != own.engine) {
       throw Error(concat("rank ", standing.rank, " uses the network by ", own.engine, ", rank ", rank, " by ",
                          cards[rank].engine, "; set STARLING_TRANSPORT alike"));
     }
-    if (own.engine == "none") {
+    if (own.engine == "none" && cards[rank].host != own.host) {
       throw Error(concat(
           "rank ", rank, " is on another host than rank ", standing.rank, ", and there is no network: ",
           standing.transport == "shm" ? "STARLING_TRANSPORT is shm" : transport::wire::why_no_ucx()));
@@ -92,30 +141,51 @@ std::vector<int> count_hosts(const std::vector<Card>& cards) {
 }
 
 // Where the ranks of this host find their memory. Says nothing about the token.
-std::string arena_name(const Standing& standing, const std::string& host, Rank lowest) {
-  const std::string secret = concat(standing.token, "\n", host, "\n", lowest);
+std::string arena_name(const std::string& token, const std::string& host, Rank lowest) {
+  const std::string secret = concat(token, "\n", host, "\n", lowest);
   return concat("starling-", hash_of(std::as_bytes(std::span(secret))));
 }
 
-}  // namespace
+void come_together(runtime::LoopScheduler& loop, transport::Transport& net, const std::vector<Rank>& members,
+                   Duration patience) {
+  net.set_patience(patience);
+  runtime::run(loop, collective::barrier(net, members, kHere), "joining");
+  net.set_patience(transport::Transport::kDefaultPatience);
+}
 
-Joined join_run(runtime::LoopScheduler& loop, const Standing& standing) {
-  std::unique_ptr<Engine> engine = make_engine(standing);
-  Card own{.host = host_identity()};
-  if (engine) own = {own.host, std::string(engine->name()), engine->card()};
-  const std::vector<Card> cards = exchange(standing, own);
-  check_engines(cards, standing);
+Joined join_here(runtime::LoopScheduler& loop, const Standing& standing, Duration patience) {
+  std::vector<Rank> all(static_cast<std::size_t>(standing.ranks));
+  std::iota(all.begin(), all.end(), 0);
+  try {
+    const transport::shm::HostArena local(loop, standing.host_socket, all, standing.rank, patience);
+    Joined joined{
+        std::make_unique<transport::ShmTransport>(loop, local.arena(), standing.rank, standing.link)};
+    come_together(loop, *joined.net, all, patience);
+    return joined;
+  } catch (const Timeout& error) {
+    throw Timeout(concat(standing.started_by, "; socket ", standing.host_socket, ": ", error.what()));
+  }
+}
 
+Joined join_by_cards(runtime::LoopScheduler& loop, const Standing& standing, Duration patience) {
+  Visit visit(standing, patience);
+  const std::vector<Card> cards = visit.exchange();
   std::vector<Rank> members, others;
   std::vector<std::string> addresses;
   for (Rank rank = 0; rank < standing.ranks; ++rank) {
     const Card& card = cards[static_cast<std::size_t>(rank)];
-    (card.host == own.host ? members : others).push_back(rank);
+    (card.host == visit.own().host ? members : others).push_back(rank);
     addresses.push_back(card.address);
   }
-  Joined joined{nullptr, count_hosts(cards)};
-  const std::string name = arena_name(standing, own.host, members.front());
-  const transport::shm::HostArena local(loop, name, members, standing.rank, kPatience);
+  // Before the memory is handed out, which takes the first one's loop: making MPI's takes all processes too.
+  std::unique_ptr<Engine> engine;
+  if (!others.empty()) {
+    check_engines(cards, standing);
+    engine = visit.engine();
+  }
+  Joined joined{nullptr, count_hosts(cards), visit.mpi()};
+  const std::string name = arena_name(visit.token(), visit.own().host, members.front());
+  const transport::shm::HostArena local(loop, name, members, standing.rank, patience);
   auto& net = joined.net;
   if (others.empty()) {
     net = std::make_unique<transport::ShmTransport>(loop, local.arena(), standing.rank);
@@ -126,10 +196,19 @@ Joined join_run(runtime::LoopScheduler& loop, const Standing& standing) {
                                                     std::move(setting));
   }
   net->set_hosts(std::make_shared<const std::vector<int>>(joined.host_of_rank));
-  net->set_patience(kPatience);
-  runtime::run(loop, collective::barrier(*net, members, kHere), "joining");
-  net->set_patience(transport::Transport::kDefaultPatience);
+  come_together(loop, *net, members, patience);
   return joined;
+}
+
+}  // namespace
+
+bool joins_by_itself(const Standing& standing) {
+  return !standing.rendezvous.empty() || !standing.host_socket.empty() || standing.through_mpi;
+}
+
+Joined join_run(runtime::LoopScheduler& loop, const Standing& standing, Duration patience) {
+  return standing.host_socket.empty() ? join_by_cards(loop, standing, patience)
+                                      : join_here(loop, standing, patience);
 }
 
 }  // namespace starling::session

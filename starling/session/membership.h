@@ -8,12 +8,17 @@
 #include "starling/strategy/strategy.h"
 #include "starling/transport/transport.h"
 
+namespace starling::transport::wire {
+class MpiWorld;
+}
+
 namespace starling::session {
 
 class Membership {
  public:
-  // Joins the run that this process was started in; alone it is a run of one. Throws InvalidArgument if the
-  // environment makes no sense, Timeout if the launcher is not there.
+  // Joins the run that this process was started in, by `starling launch`, mpirun, srun or torchrun; alone it
+  // is a run of one. Of a run on several hosts rank 0 says on stderr by what they are connected. Throws
+  // InvalidArgument if the environment makes no sense, Timeout if the launcher or the others are not there.
   Membership() : Membership(read_standing()) {}
   explicit Membership(Standing standing);
   ~Membership();
@@ -26,6 +31,7 @@ class Membership {
  private:
   Standing standing_;
   std::unique_ptr<strategy::Strategy> strategy_;
+  std::shared_ptr<transport::wire::MpiWorld> mpi_;  // if it was used to join
   runtime::LoopScheduler loop_;
   std::unique_ptr<transport::Transport> net_;
 };

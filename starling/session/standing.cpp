@@ -1,10 +1,10 @@
 #include "starling/session/standing.h"
 
-#include <cstdlib>
-#include <optional>
 #include <set>
 
 #include "starling/core/error.h"
+#include "starling/session/detected.h"
+#include "starling/session/find_others.h"
 #include "starling/session/meeting_point.h"
 #include "starling/session/rendezvous_wire.h"
 #include "starling/strategy/registry.h"
@@ -25,19 +25,18 @@ constexpr const char* kStrategy = "STARLING_STRATEGY";
 constexpr const char* kOptions = "STARLING_OPTIONS";
 constexpr const char* kLink = "STARLING_LINK";
 
-std::optional<std::string> variable(const char* name) {
-  const char* const text = std::getenv(name);
-  if (text == nullptr) return {};
-  return text;
-}
-
 // How the process finds the others: by the memory of a launcher on this host, or by a rendezvous.
-void read_way(Standing& standing) {
-  const auto arena = variable(kArena), rendezvous = variable(kRendezvous), token = variable(kToken);
+void read_way(Standing& standing, const Variables& variables) {
+  const auto arena = value_in(variables, kArena), rendezvous = value_in(variables, kRendezvous);
+  const auto token = value_in(variables, kToken);
   if (arena && rendezvous) {
     throw InvalidArgument(concat(kArena, " and ", kRendezvous,
                                  " are set; the first is for one host, the second "
                                  "for several"));
+  }
+  if (standing.transport == "mpi") {
+    throw InvalidArgument(concat(kTransport, " is mpi, and ", kRank,
+                                 " is set; MPI needs ranks that mpirun or srun has started"));
   }
   if (arena) {
     if (arena->empty()) throw InvalidArgument(concat(kArena, " is empty; a launcher sets it"));
@@ -50,41 +49,68 @@ void read_way(Standing& standing) {
   parse_meeting_point(*rendezvous, kRendezvous);
   standing.rendezvous = *rendezvous;
   standing.token = *token;
-  standing.transport = variable(kTransport).value_or("auto");
-  const std::set<std::string> allowed{"auto", "ucx", "shm"};
-  if (allowed.count(standing.transport) == 0)
-    throw InvalidArgument(concat(kTransport, " '", standing.transport, "'; allowed: auto, ucx, shm"));
 }
 
-void read_place(Standing& standing) {
+void read_own_place(Standing& standing, const Variables& variables) {
+  const auto has = [&](const char* name) { return variables.count(name) > 0; };
   const std::pair<const char*, bool> all[] = {
-      {kRank, variable(kRank).has_value()},
-      {kWorkers, variable(kWorkers).has_value()},
-      {kRanks, variable(kRanks).has_value()},
-      {variable(kRendezvous) ? kRendezvous : kArena, variable(kArena) || variable(kRendezvous)}};
+      {kRank, has(kRank)},
+      {kWorkers, has(kWorkers)},
+      {kRanks, has(kRanks)},
+      {has(kRendezvous) ? kRendezvous : kArena, has(kArena) || has(kRendezvous)}};
   const char* set = nullptr;
   const char* missing = nullptr;
   for (const auto& [name, value] : all) (value ? set : missing) = name;
-  if (set == nullptr) return;
   if (missing != nullptr) {
     throw InvalidArgument(concat(set, " is set and ", missing, " is not; a launcher sets ", kRank, ", ",
                                  kWorkers, ", ", kRanks, " and ", kArena, " or ", kRendezvous));
   }
-  read_way(standing);
+  read_way(standing, variables);
   const int most = standing.arena.empty() ? kMostMeetingRanks : transport::shm::kMaxRanks;
-  standing.ranks = static_cast<int>(parse_integer(*variable(kRanks), kRanks, 1, most));
-  standing.workers = static_cast<int>(parse_integer(*variable(kWorkers), kWorkers, 1, standing.ranks));
-  standing.rank = static_cast<Rank>(parse_integer(*variable(kRank), kRank, 0, standing.ranks - 1));
+  const auto number = [&](const char* name, int lowest, int highest) {
+    return static_cast<int>(parse_integer(variables.at(name), name, lowest, highest));
+  };
+  standing.ranks = number(kRanks, 1, most);
+  standing.workers = number(kWorkers, 1, standing.ranks);
+  standing.rank = number(kRank, 0, standing.ranks - 1);
+  standing.started_by = concat("starling: ", kRank, "=", standing.rank, " of ", kRanks, "=", standing.ranks);
 }
 
-}  // namespace
+void read_place_of(const Detected& found, Standing& standing, const Variables& variables) {
+  standing.rank = found.rank;
+  standing.ranks = found.ranks;
+  standing.workers = training_ranks(standing.strategy, standing.options, found.ranks);
+  standing.started_by = found.text();
+  if (standing.workers == 0) {
+    throw InvalidArgument(concat("strategy ", standing.strategy, " keeps a rank for its service, and ",
+                                 found.launcher, " has started one process (", found.names,
+                                 "); start more, or set ", kOptions, "=server=beside"));
+  }
+  find_others(standing, found, variables);
+}
 
-Standing read_standing() {
-  Standing standing;
-  read_place(standing);
-  if (const auto name = variable(kStrategy)) standing.strategy = *name;
-  if (const auto link = variable(kLink)) standing.link = transport::parse_link(*link, kLink);
-  for (const std::string& word : split(variable(kOptions).value_or(""), ',')) {
+void read_place(Standing& standing, const Variables& variables) {
+  for (const char* const name : {kRank, kWorkers, kRanks, kArena}) {
+    if (variables.count(name) > 0) return read_own_place(standing, variables);
+  }
+  if (const auto found = detect(variables)) return read_place_of(*found, standing, variables);
+  if (variables.count(kRendezvous) > 0) return read_own_place(standing, variables);
+  if (standing.transport == "mpi") {
+    throw InvalidArgument(
+        concat(kTransport, " is mpi, and neither mpirun nor srun has started this process"));
+  }
+}
+
+void read_transport(Standing& standing, const Variables& variables) {
+  standing.transport = value_in(variables, kTransport).value_or("auto");
+  const std::set<std::string> allowed{"auto", "ucx", "mpi", "shm"};
+  if (allowed.count(standing.transport) == 0)
+    throw InvalidArgument(concat(kTransport, " '", standing.transport, "'; allowed: auto, ucx, mpi, shm"));
+}
+
+void read_strategy(Standing& standing, const Variables& variables) {
+  standing.strategy = value_in(variables, kStrategy).value_or(standing.strategy);
+  for (const std::string& word : split(value_in(variables, kOptions).value_or(""), ',')) {
     const std::size_t cut = word.find('=');
     if (cut == std::string::npos || cut == 0) {
       throw InvalidArgument(concat(kOptions, ": '", word, "'; allowed: NAME=VALUE,NAME=VALUE,..."));
@@ -93,7 +119,33 @@ Standing read_standing() {
   }
   const strategy::Row& row = strategy::find_strategy(standing.strategy);
   strategy::Options::parse(row.options, row.name, standing.options);
+}
+
+}  // namespace
+
+Standing read_standing(const Variables& variables) {
+  Standing standing;
+  read_transport(standing, variables);
+  read_strategy(standing, variables);
+  read_place(standing, variables);
+  if (const auto link = value_in(variables, kLink)) standing.link = transport::parse_link(*link, kLink);
   return standing;
+}
+
+Standing read_standing() { return read_standing(environment()); }
+
+int training_ranks(const std::string& strategy, const strategy::OptionTexts& options, int ranks) {
+  const strategy::Row& row = strategy::find_strategy(strategy);
+  const auto made = row.make(strategy::Options::parse(row.options, row.name, options), ranks);
+  return made->service() == strategy::Placement::kOwnRank ? ranks - 1 : ranks;
+}
+
+std::string text_of_way(const Standing& standing) {
+  if (standing.through_mpi) return "through MPI";
+  if (!standing.rendezvous.empty()) return concat("at the rendezvous ", standing.rendezvous);
+  if (!standing.host_socket.empty()) return concat("by shared memory, socket ", standing.host_socket);
+  if (!standing.arena.empty()) return concat("by the launcher's shared memory, socket ", standing.arena);
+  return "nobody: a run of one";
 }
 
 std::vector<std::pair<std::string, std::string>> variables_of(const Standing& standing) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "starling/core/types.h"
+#include "starling/session/variables.h"
 #include "starling/strategy/options.h"
 #include "starling/transport/link.h"
 
@@ -22,6 +23,11 @@ struct Standing {
   std::string rendezvous = {};
   std::string token = {};
   std::string transport = "auto";
+  // Of ranks that mpirun, srun or torchrun started: the socket on which rank 0 hands out the memory, if all
+  // are on this host; or that they tell each other through MPI where they are.
+  std::string host_socket = {};
+  bool through_mpi = false;
+  std::string started_by = {};         // "torchrun: RANK=2 of WORLD_SIZE=4, ..."; empty: it is alone
   std::vector<int> host_of_rank = {};  // known once the process has joined; empty: all on one
   std::string strategy = "allreduce";
   strategy::OptionTexts options;
@@ -31,11 +37,19 @@ struct Standing {
 };
 
 // What STARLING_RANK, STARLING_WORKERS, STARLING_RANKS and STARLING_ARENA say, which are set together or not
-// at all; on several hosts STARLING_RENDEZVOUS ("node1:4000") and STARLING_TOKEN stand in place of the last,
-// and STARLING_TRANSPORT may be "auto", "ucx" or "shm". And STARLING_STRATEGY, STARLING_OPTIONS
-// ("mode=ssp,staleness=3") and STARLING_LINK ("1gbe" or "40gbit/5us"). Without them a run of one. Throws
-// InvalidArgument naming the variable.
+// at all; on several hosts STARLING_RENDEZVOUS ("node1:4000") and STARLING_TOKEN stand in place of the last.
+// Without them, what mpirun, srun or torchrun say (detected.h), and without these a run of one. And
+// STARLING_TRANSPORT ("auto", "ucx", "mpi" or "shm"), STARLING_STRATEGY, STARLING_OPTIONS
+// ("mode=ssp,staleness=3") and STARLING_LINK ("1gbe" or "40gbit/5us"). Throws InvalidArgument naming the
+// variable.
+Standing read_standing(const Variables& variables);
 Standing read_standing();
+
+// How many of so many ranks train: all, or all but the last, which the strategy keeps for its service.
+int training_ranks(const std::string& strategy, const strategy::OptionTexts& options, int ranks);
+
+// How such a process joins, for people: "by shared memory, socket starling-...", "at node1:4000".
+std::string text_of_way(const Standing& standing);
 
 // The variables that make another process read this.
 std::vector<std::pair<std::string, std::string>> variables_of(const Standing& standing);

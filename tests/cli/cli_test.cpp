@@ -6,6 +6,7 @@
 
 #include "starling/core/text.h"
 #include "starling/core/version.h"
+#include "starling/transport/wire/mpi.h"
 #include "starling/transport/wire/ucx.h"
 #include "tests/cli/program.h"
 
@@ -133,7 +134,7 @@ TEST(Info, TellsTheSameAsJson) {
   EXPECT_GE(json["cores"], 1);
   EXPECT_EQ(json["transports"]["shm"]["available"], true);
   EXPECT_EQ(json["transports"]["ucx"]["available"], transport::wire::why_no_ucx().empty());
-  EXPECT_EQ(json["transports"]["mpi"]["available"], false) << "not before sessions can choose it";
+  EXPECT_EQ(json["transports"]["mpi"]["available"], transport::wire::why_no_mpi().empty());
   EXPECT_EQ(json["peers"]["gloo"]["available"], false);
   EXPECT_FALSE(json["peers"]["gloo"]["detail"].get<std::string>().empty());
   EXPECT_TRUE(json["allreduce"].contains("network"));
@@ -144,6 +145,23 @@ TEST(Info, ShowsTheTableOfTheEnvironment) {
   const Ran ran =
       run_program({"info", "--json"}, {"STARLING_PYTHON=/nonexistent/python", "STARLING_ALLREDUCE=0-: ring"});
   EXPECT_EQ(Json::parse(ran.out)["allreduce"], Json({{"STARLING_ALLREDUCE", "0-: ring"}}));
+}
+
+TEST(Info, ShowsWhoStartedTheProcess) {
+  const auto process = [](const Words& environment) {
+    return Json::parse(run_program({"info", "--json"}, environment).out)["process"];
+  };
+  const Json alone = process({});
+  EXPECT_NE(alone["started_by"].get<std::string>().find("nobody: none of STARLING_RANK"), std::string::npos);
+  EXPECT_EQ(alone["ranks"], 1);
+  const Json third = process({"RANK=2", "WORLD_SIZE=4", "LOCAL_WORLD_SIZE=4", "MASTER_PORT=29500"});
+  EXPECT_EQ(third["started_by"], "torchrun: RANK=2 of WORLD_SIZE=4, all on this host (LOCAL_WORLD_SIZE=4)");
+  EXPECT_EQ(third["rank"], 2);
+  EXPECT_EQ(third["ranks"], 4);
+  EXPECT_TRUE(third["joins"].get<std::string>().starts_with("by shared memory, socket starling-torchrun-"));
+  const Ran half = run_program({"info"}, {"RANK=2"});
+  EXPECT_EQ(half.exit_code, 0);
+  EXPECT_NE(half.out.find("RANK=2 is set and WORLD_SIZE is not"), std::string::npos) << half.out;
 }
 
 }  // namespace

@@ -150,5 +150,31 @@ TEST(TrainErrors, RefusesToGoOnWithAnotherRun) {
   EXPECT_EQ(model_of(run), model);
 }
 
+TEST(TrainErrors, RefusesWhatContradictsTheLauncher) {
+  const auto refusal = [](const std::string& flags, const Words& environment) {
+    const Ran ran = run_program(train(flags), environment);
+    EXPECT_EQ(ran.exit_code, 2) << flags;
+    EXPECT_EQ(ran.out, "");
+    return ran.err;
+  };
+  const Words first{"RANK=0", "WORLD_SIZE=3", "LOCAL_WORLD_SIZE=3", "MASTER_PORT=29500"};
+  const std::string started =
+      "started by torchrun: RANK=0 of WORLD_SIZE=3, all on this host (LOCAL_WORLD_SIZE=3)\n";
+  EXPECT_EQ(refusal("--workers 4", first), "starling: --workers: '4'; 3 ranks train of those " + started);
+  EXPECT_EQ(refusal("--workers 3 --strategy ps", first),
+            "starling: --workers: '3'; 2 ranks train of those " + started);
+  EXPECT_EQ(
+      refusal("--link 1gbe", first),
+      "starling: --link: '1gbe'; allowed where starling train starts the workers itself, and these were " +
+          started);
+  EXPECT_EQ(
+      refusal("--steps 3", {"RANK=0"}),
+      "starling: RANK=0 is set and WORLD_SIZE is not; torchrun sets both, and without it neither may be "
+      "set\n");
+  Words second = first;
+  second[0] = "RANK=1";
+  EXPECT_EQ(refusal("--steps 0", second), "") << "the first says it";
+}
+
 }  // namespace
 }  // namespace starling::cli

@@ -2,21 +2,16 @@
 #include "starling/session/join.h"
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cstdlib>
 
-#include "starling/collective/collective.h"
 #include "starling/core/error.h"
-#include "starling/runtime/run.h"
 #include "starling/session/forked_ranks.h"
 #include "starling/session/host_identity.h"
 #include "starling/session/membership.h"
 #include "starling/transport/wire/ucx.h"
+#include "tests/session/joined.h"
 #include "tests/support/check.h"
-#include "tests/support/process_rank.h"
 #include "tests/support/refusal.h"
 
 namespace starling::session {
@@ -25,20 +20,8 @@ namespace {
 using testing::check;
 using testing::check_contains;
 using testing::check_equal;
-
-// One that was free a moment ago.
-int free_port() {
-  const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  const bool bound = bind(descriptor, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
-                     getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0;
-  close(descriptor);
-  if (!bound) throw Error("no free port");
-  return ntohs(address.sin_port);
-}
+using testing::check_sum;
+using testing::free_port;
 
 Standing standing_of(int rank, int ranks, int port) {
   Standing standing;
@@ -57,23 +40,6 @@ void on_hosts(int ranks, int hosts, const std::function<void(Standing)>& body) {
     body(standing_of(known.rank(), ranks, port));
   });
   for (const Outcome& outcome : processes.wait()) EXPECT_TRUE(outcome.good()) << outcome.error;
-}
-
-// The sum of (1 + rank), over everybody.
-runtime::Task<> sum_up(testing::Peer& self) {
-  transport::Transport& net = self.net;
-  Group everyone;
-  for (Rank rank = 0; rank < net.size(); ++rank) everyone.push_back(rank);
-  std::vector<float> values(100'000, static_cast<float>(1 + net.rank()));
-  const collective::Data data{std::span<float>(values)};
-  co_await collective::all_reduce(net, everyone, data, collective::Reduction::sum(), 1);
-  const auto expected = static_cast<float>(net.size() * (net.size() + 1)) / 2;
-  for (const float value : values) check_equal(value, expected, "the sum");
-}
-
-void check_sum(transport::Transport& net) {
-  testing::Peer self(net);
-  check_equal(runtime::run(net.scheduler(), testing::live(sum_up, self)), "", "how it went");
 }
 
 TEST(Join, ProcessesOfSeveralHosts) {

@@ -134,7 +134,7 @@ TEST(Standing, ARendezvousThatMakesNoSenseIsRefused) {
       "STARLING_ARENA and STARLING_RENDEZVOUS are set; the first is for one host, the second for several");
   EXPECT_EQ(refusal_of(with(
                 {{"STARLING_RENDEZVOUS", "a:1"}, {"STARLING_TOKEN", "t"}, {"STARLING_TRANSPORT", "pigeon"}})),
-            "STARLING_TRANSPORT 'pigeon'; allowed: auto, ucx, shm");
+            "STARLING_TRANSPORT 'pigeon'; allowed: auto, ucx, mpi, shm");
   EXPECT_NE(refusal_of(with({{"STARLING_RENDEZVOUS", "a"}, {"STARLING_TOKEN", "t"}})), "accepted");
   EXPECT_NE(refusal_of({{"STARLING_RENDEZVOUS", "a:1"}}), "accepted");
 }

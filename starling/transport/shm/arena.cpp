@@ -144,6 +144,11 @@ void Arena::introduce(Rank rank, std::int64_t pid) const {
   for (const Rank other : members_) ring(other);
 }
 
+bool Arena::claim(Rank rank, std::int64_t pid) const {
+  std::int64_t nobody = 0;
+  return slot(rank).pid.compare_exchange_strong(nobody, pid);
+}
+
 bool Arena::bury(Rank rank, Presence how) const {
   RankSlot& dead = slot(rank);
   Presence seen = dead.presence.load();

@@ -68,6 +68,8 @@ class Arena {
 
   // Writes who the process behind a rank is. Done by the rank, and by a launcher that knows earlier.
   void introduce(Rank rank, std::int64_t pid) const;
+  // Takes the rank for a process, where no launcher gives it out; false if another has it.
+  bool claim(Rank rank, std::int64_t pid) const;
   // The rank has ended; false if that was known.
   bool bury(Rank rank, Presence how) const;
   bool gone(Rank rank) const;

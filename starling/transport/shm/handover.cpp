@@ -142,6 +142,7 @@ std::shared_ptr<Arena> fetch_arena(const std::string& name, Duration patience) {
   while (steady_clock::now() < end) {
     const Descriptor socket = new_socket(0);
     if (connect(socket.get(), address.get(), address.length) == 0) {
+      if (!same_user(socket.get())) throw Error(concat("shared memory: another user serves '", name, "'"));
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - steady_clock::now());
       pollfd readable{socket.get(), POLLIN, 0};
       const int wait_ms = static_cast<int>(std::clamp<long long>(left.count(), 0, 1 << 30));
@@ -164,6 +165,8 @@ HostArena::HostArena(runtime::LoopScheduler& loop, const std::string& name, cons
     arena_ = fetch_arena(name, patience);
   }
   arena_->set_members(members);
+  if (!arena_->claim(self, getpid()))
+    throw Error(concat("shared memory: '", name, "' has another process for rank ", self));
 }
 
 }  // namespace starling::transport::shm

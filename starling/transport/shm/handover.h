@@ -29,13 +29,15 @@ class ArenaServer {
   Descriptor listener_;
 };
 
-// Fetches the arena from a server, which may not have started yet. Throws Timeout naming the socket.
+// Fetches the arena from a server, which may not have started yet. Throws Timeout naming the socket, and
+// Error if it is another user's.
 std::shared_ptr<Arena> fetch_arena(const std::string& name, Duration patience);
 
 // The memory of a host's ranks, where no launcher hands it out: the lowest of them makes and serves it, the
 // others fetch it. All must have it before the server goes.
 class HostArena {
  public:
+  // Throws Error if another process serves that name or has that rank: two jobs are taken for one.
   HostArena(runtime::LoopScheduler& loop, const std::string& name, const std::vector<Rank>& members,
             Rank self, Duration patience);
   const std::shared_ptr<Arena>& arena() const { return arena_; }

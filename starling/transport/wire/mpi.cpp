@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <exception>
 #include <list>
 #include <map>
 #include <utility>
@@ -229,15 +230,20 @@ std::string mpi_version() {
   return std::string(all.substr(0, all.find_first_of(",\n")));
 }
 
-MpiWorld::MpiWorld() {
-  int running = 0;
+MpiWorld::MpiWorld() : exceptions_(std::uncaught_exceptions()) {
+  int running = 0, over = 0, level = 0;
   check(MPI_Initialized(&running), "MPI_Initialized");
+  check(MPI_Finalized(&over), "MPI_Finalized");
+  if (over != 0) throw Error("MPI has ended in this process, and cannot be started again");
   if (running == 0) {
-    int level = 0;
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread");
     started_ = true;
-    if (level < MPI_THREAD_SERIALIZED) throw Error("this MPI cannot be used by a thread of its own");
+  } else {
+    check(MPI_Query_thread(&level), "MPI_Query_thread");
   }
+  if (level < MPI_THREAD_SERIALIZED)
+    throw Error(
+        "MPI cannot be used by a thread of its own; start it by MPI_Init_thread with MPI_THREAD_SERIALIZED");
   check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
 }
@@ -245,7 +251,7 @@ MpiWorld::MpiWorld() {
 MpiWorld::~MpiWorld() {
   int over = 0;
   MPI_Finalized(&over);
-  if (started_ && over == 0) MPI_Finalize();
+  if (started_ && over == 0 && std::uncaught_exceptions() <= exceptions_) MPI_Finalize();
 }
 
 std::vector<std::string> MpiWorld::exchange(const std::string& text) const {

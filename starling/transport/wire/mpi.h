@@ -21,7 +21,9 @@ std::string why_no_mpi();
 // "Open MPI v4.1.4", or empty.
 std::string mpi_version();
 
-// MPI as long as one of these lives. Starts it unless the program has done so, and then ends it too.
+// MPI as long as one of these lives. Starts it unless the program has done so, and then ends it too; but not
+// if it is left by an exception: MPI ends when all have come to its end, and one of them may be lost. The
+// launcher ends who is left.
 class MpiWorld {
  public:
   // Throws Error if MPI does not start, or is not in this build.
@@ -42,6 +44,7 @@ class MpiWorld {
   Rank rank_ = 0;
   int size_ = 1;
   bool started_ = false;
+  int exceptions_ = 0;
 };
 
 // The engine of this process's rank. Made by all processes of the world at the same time.

@@ -123,6 +123,19 @@ set_tests_properties(lint.layers lint.layers_checker lint.labels_checker lint.ov
 # Several hosts on this machine. Who may not make network namespaces skips it.
 add_test(NAME hosts.tool COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/hosts_test.py)
 set_tests_properties(hosts.tool PROPERTIES LABELS hosts TIMEOUT 120 SKIP_RETURN_CODE 77)
+foreach(engine ucx mpi)
+  if(engine STREQUAL "ucx" AND STARLING_HAS_UCX)
+    set(with $<TARGET_FILE:transport_test>)
+  elseif(engine STREQUAL "mpi" AND TARGET mpi_conformance)
+    set(with $<TARGET_FILE:mpi_conformance> ${MPIEXEC_EXECUTABLE})
+  else()
+    continue()
+  endif()
+  add_test(NAME hosts.${engine}_conformance COMMAND Python3::Interpreter
+    ${PROJECT_SOURCE_DIR}/tests/tools/conformance_on_hosts_test.py ${engine} ${with})
+  set_tests_properties(hosts.${engine}_conformance PROPERTIES LABELS hosts TIMEOUT 300 SKIP_RETURN_CODE 77
+    ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
+endforeach()
 if(STARLING_HAS_UCX AND STARLING_BUILD_EXAMPLES AND NOT STARLING_SANITIZE)
   add_test(NAME hosts.runs COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/runs_on_hosts_test.py
     ${PROJECT_BINARY_DIR}/examples/03_own_gradients)

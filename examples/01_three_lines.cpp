@@ -20,6 +20,7 @@ struct Clouds : torch::data::datasets::Dataset<Clouds> {
 
 int main() {
   torch::set_num_threads(1);
+  torch::manual_seed(1);
   torch::nn::Sequential model(torch::nn::Linear(2, 32), torch::nn::ReLU(), torch::nn::Linear(32, 4));
   torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
   auto loader = torch::data::make_data_loader<torch::data::samplers::RandomSampler>(
@@ -36,6 +37,9 @@ int main() {
     }
   }
   session.finish();
-  std::printf("worker %d of %d: loss %.3f\n", session.rank(), session.workers(), last);
+  const double sum =
+      torch::nn::utils::parameters_to_vector(model->parameters()).sum(torch::kDouble).item<double>();
+  std::printf("worker %d of %d: loss %.3f, sum of the weights %.17g\n", session.rank(), session.workers(),
+              last, sum);
   return last < 0.5 ? 0 : 1;
 }

@@ -40,9 +40,7 @@ struct Chunks {
   std::size_t next = 0;
 };
 
-// A chunk has a piece for each member of as many hosts as there are.
-std::size_t chunks_of(const HostView& view, Data data) {
-  const std::size_t pieces = view.hosts().size() * view.layout->largest;
+std::size_t chunks_of(Data data, std::size_t pieces) {
   return std::max<std::size_t>(1, data.size() / (kPieceBytes * pieces));
 }
 
@@ -95,9 +93,20 @@ Task<> broadcast_locally(Transport& net, const Group& local, Rank root, Data dat
   co_await call;
 }
 
+// From member to member, beginning with `root`: of many chunks in a row each member passes one on while the
+// next one comes, so that it sends them once, while the root of a tree sends them to each of its children.
+Task<> pass_along(Transport& net, const Group& group, std::size_t root, Data data, Tag tag) {
+  const std::size_t members = group.size();
+  const std::size_t place = (index_in(group, net.rank()) + members - root) % members;
+  const auto at = [&](std::size_t k) { return group[(root + k) % members]; };
+  if (place > 0) co_await net.recv(at(place - 1), tag, data.span());
+  if (place + 1 < members) co_await net.send(at(place + 1), tag, data.span());
+}
+
 // Within the root's host, in `lanes` slices between hosts, each driven by a member, and within the others.
-Task<> broadcast_chunk(Transport& net, const HostView& view, std::size_t lanes, HostLayout::Seat root,
-                       Data data, Tag tag) {
+Task<> broadcast_chunk(Transport& net, const HostView& view, bool alone, HostLayout::Seat root, Data data,
+                       Tag tag) {
+  const std::size_t lanes = view.layout->smallest;
   const auto lane = [&](std::size_t seat) {
     const Slice slice = slice_of(data.count, lanes, seat);
     return data.part(slice.begin, slice.end);
@@ -108,7 +117,9 @@ Task<> broadcast_chunk(Transport& net, const HostView& view, std::size_t lanes, 
   if (view.seat < lanes) {
     Group column;
     for (const Group& host : view.hosts()) column.push_back(host[view.seat]);
-    co_await tree_broadcast(net, column, column[root.host], lane(view.seat), tag);
+    Task<> between = alone ? tree_broadcast(net, column, column[root.host], lane(view.seat), tag)
+                           : pass_along(net, column, root.host, lane(view.seat), tag);
+    co_await between;
   }
   if (view.host == root.host) co_return;
   for (std::size_t seat = 0; seat < lanes; ++seat)
@@ -143,7 +154,7 @@ Task<> hierarchical_all_reduce(Transport& net, SharedGroup group, Data data, Red
     undo.keep(chunk);
     stage.write_back(0, chunk.count, divisor);
   };
-  Chunks chunks{data, chunks_of(view, data), reduce};
+  Chunks chunks{data, chunks_of(data, view.hosts().size() * view.layout->largest), reduce};
   co_await run_all(chunks);
   undo.forget();
 }
@@ -167,11 +178,11 @@ Task<> hierarchical_all_gather(Transport& net, SharedGroup group, Data data, Tag
 Task<> hierarchical_broadcast(Transport& net, SharedGroup group, Rank root, Data data, Tag tag) {
   const HostView view(net, group);
   const HostLayout::Seat source = view.layout->seats[index_in(group, root)];
-  const std::size_t lanes = view.layout->smallest;
+  const std::size_t count = chunks_of(data, view.layout->largest);
   const auto pass_on = [&](std::size_t number, Data chunk) {
-    return broadcast_chunk(net, view, lanes, source, chunk, chunk_tag(tag, number));
+    return broadcast_chunk(net, view, count == 1, source, chunk, chunk_tag(tag, number));
   };
-  Chunks chunks{data, chunks_of(view, data), pass_on};
+  Chunks chunks{data, count, pass_on};
   co_await run_all(chunks);
 }
 

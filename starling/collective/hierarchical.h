@@ -31,8 +31,8 @@ Task<> hierarchical_all_reduce(Transport& net, SharedGroup group, Data data, Red
 Task<> hierarchical_reduce_scatter(Transport& net, SharedGroup group, Data data, Reduction how, Tag tag);
 Task<> hierarchical_all_gather(Transport& net, SharedGroup group, Data data, Tag tag);
 
-// From the root to its host, then in as many lanes as every host has members along a tree of hosts, then
-// within each host.
+// From the root to its host; from host to host in as many lanes as every host has members, by a tree or, if
+// there are many chunks, in a row; then within each host.
 Task<> hierarchical_broadcast(Transport& net, SharedGroup group, Rank root, Data data, Tag tag);
 
 }  // namespace starling::collective

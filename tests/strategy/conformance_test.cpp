@@ -83,7 +83,9 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Single, ::testing::ValuesIn(cases_where([](
                          })),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Strategies, Counted, ::testing::ValuesIn(cases_where([](const Case& which) {
-                           return which.row->bytes_sent(options_of(which), {}, 0).has_value();
+                           return which.row
+                               ->bytes_sent(options_of(which), {.workers = 2, .elements = 16, .steps = 10}, 0)
+                               .has_value();
                          })),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Strategies, Mixing, ::testing::ValuesIn(cases_where([](const Case& which) {

@@ -1,8 +1,16 @@
 #include "tests/support/wire_world.h"
 
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
+#include "starling/core/error.h"
+#include "starling/core/text.h"
 #include "starling/runtime/run.h"
 #include "starling/session/forked_ranks.h"
 #include "starling/transport/shm/shm.h"
@@ -28,6 +36,22 @@ runtime::Task<std::vector<std::string>> exchange(transport::Transport& net, std:
                                                         letter.bytes.size());
   }
   co_return cards;
+}
+
+// Moves this process to another host of a test bed: a network of its own, and the view of it in /sys.
+void enter_network(const std::string& name) {
+  const transport::shm::Descriptor network(open(concat("/run/netns/", name).c_str(), O_RDONLY | O_CLOEXEC));
+  const bool entered = network.valid() && setns(network.get(), CLONE_NEWNET) == 0 &&
+                       unshare(CLONE_NEWNS) == 0 && mount("", "/", "none", MS_SLAVE | MS_REC, nullptr) == 0 &&
+                       mount(name.c_str(), "/sys", "sysfs", 0, nullptr) == 0;
+  if (!entered) throw Error(concat("cannot enter network ", name, ": ", std::strerror(errno)));
+}
+
+// The networks of a test bed, in which the hosts then are in turn. Without them all are in the one of this
+// process.
+std::vector<std::string> networks() {
+  const char* const names = std::getenv("STARLING_TEST_NETWORKS");
+  return names == nullptr ? std::vector<std::string>() : split(names, ',');
 }
 
 struct Host {
@@ -58,7 +82,10 @@ std::vector<std::string> WireWorld::run(int ranks, const Body& body) {
     hosts[static_cast<std::size_t>(rank) % hosts.size()].members.push_back(rank);
   for (Host& host : hosts) host.arena = Arena::create(static_cast<int>(host.members.size()));
   session::ForkedRanks processes(ranks, [&](transport::Transport& known) {
-    join(known, hosts[static_cast<std::size_t>(known.rank()) % hosts.size()], silence_, body);
+    const std::size_t host = static_cast<std::size_t>(known.rank()) % hosts.size();
+    const std::vector<std::string> names = networks();
+    if (!names.empty()) enter_network(names[host % names.size()]);
+    join(known, hosts[host], silence_, body);
   });
   return outcomes_of(processes);
 }

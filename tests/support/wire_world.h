@@ -1,4 +1,5 @@
-// Ranks as processes of this machine that count as ranks of several hosts, joined by a network engine.
+// Ranks as processes of this machine that count as ranks of several hosts, joined by a network engine. If
+// STARLING_TEST_NETWORKS names network namespaces ("starling-bed-a,starling-bed-b"), the hosts are in these.
 #pragma once
 
 #include "starling/transport/wire/remote.h"

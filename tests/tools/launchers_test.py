@@ -67,6 +67,19 @@ class Case(unittest.TestCase):
         self.assertEqual(len(lines), 1, err)
         self.assertIn(part, lines[0])
 
+    def check_weights(self, *words):
+        """The three-line program ends with the same weights on four workers, whoever starts it."""
+        program = Path(PROGRAM).parent / "01_three_lines"
+        if not program.exists():
+            self.skipTest("there is no LibTorch")
+        found = []
+        for launcher in [STARLING, "launch", "-n", "4", "--"], words:
+            out, err, code = finish([start([*launcher, str(program)])])[0]
+            self.assertEqual(code, 0, err)
+            found.append(re.findall(r"sum of the weights (\S+)", out))
+        self.assertEqual(found[0], [found[0][0]] * 4)
+        self.assertEqual(found[0], found[1])
+
     def check_trained(self, out, workers):
         """The first rank prints, nobody else."""
         self.assertEqual(json.loads(out)["steps_per_worker"], [3] * workers)
@@ -97,6 +110,9 @@ class Mpirun(Case):
         self.assertEqual(code, 0, err)
         self.check_workers(out, 4)
         self.assertIn("4 ranks on 2 hosts, connected by shm+mpi", err)
+
+    def test_the_same_weights(self):
+        self.check_weights(WITH, *self.FLAGS, "-n", "4")
 
     def test_the_last_rank_serves(self):
         out, err, code = self.run_all(3, PROGRAM, STARLING_STRATEGY="ps")
@@ -199,6 +215,9 @@ class Torchrun(Case):
             self.skipTest(results[0][1])
         self.assertEqual([code for _, _, code in results], [0, 0], results)
         self.check_workers("".join(out for out, _, _ in results), 4)
+
+    def test_the_same_weights(self):
+        self.check_weights(*self.words("--standalone", "--nproc-per-node", "4"))
 
     def test_train(self):
         if not has_trainer():

@@ -7,13 +7,18 @@
 #include <ucp/api/ucp.h>
 #include <ucs/debug/log_def.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <filesystem>
+#include <functional>
+#include <limits>
 #include <list>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "starling/core/error.h"
 
@@ -24,6 +29,12 @@ namespace {
 constexpr ucp_tag_t kBulk = ucp_tag_t{1} << 63;
 constexpr int kNumberBits = 48;
 constexpr ucp_tag_t kNumberMask = (ucp_tag_t{1} << kNumberBits) - 1;
+
+// UCX sends what it is given in order, so the frames behind a long message would wait for all of it; one of
+// them may be what the other direction waits for. So it is given a few pieces at a time. All hosts must cut
+// alike.
+constexpr std::size_t kPiece = std::size_t{256} << 10;
+constexpr std::size_t kDepth = 4;
 
 ucp_tag_t tag_of(Rank sender, std::uint64_t number) {
   return static_cast<ucp_tag_t>(sender) << kNumberBits | (number & kNumberMask);
@@ -56,23 +67,56 @@ class Request {
   ucs_status_ptr_t returned_;
 };
 
-class UcxTransfer final : public Transfer {
+// A message in pieces, which UCX keeps in order.
+class Pieces final : public Transfer {
  public:
-  UcxTransfer(ucp_worker_h worker, ucs_status_ptr_t returned) : worker_(worker), request_(returned) {}
+  // Begins to send or to receive bytes [at, at + size).
+  using Start = std::function<ucs_status_ptr_t(std::size_t at, std::size_t size)>;
+
+  // At most `depth` of them are UCX's at a time.
+  Pieces(ucp_worker_h worker, std::size_t bytes, std::size_t depth, Start start)
+      : worker_(worker), bytes_(bytes), depth_(depth), start_(std::move(start)) {
+    advance();
+  }
 
   State state() const override {
-    const ucs_status_t status = request_.status();
-    if (status == UCS_INPROGRESS) return State::kUnderWay;
-    return status == UCS_OK ? State::kDone : State::kFailed;
+    advance();
+    if (failed_) return State::kFailed;
+    return under_way_.empty() ? State::kDone : State::kUnderWay;
   }
+  // If the first piece has not begun, no other has.
   bool cancel() override {
-    if (request_.under_way()) ucp_request_cancel(worker_, request_.get());
-    return request_.status() == UCS_ERR_CANCELED;
+    if (any_ended_) return false;
+    for (const Request& piece : under_way_) {
+      if (piece.under_way()) ucp_request_cancel(worker_, piece.get());
+      if (piece.status() != UCS_ERR_CANCELED) return false;
+    }
+    return true;
   }
 
  private:
+  void advance() const {
+    for (;;) {
+      while (!under_way_.empty() && !under_way_.front().under_way()) {
+        any_ended_ = true;
+        failed_ |= under_way_.front().status() != UCS_OK;
+        under_way_.pop_front();
+      }
+      if (failed_ || next_ >= bytes_ || under_way_.size() >= depth_) return;
+      under_way_.emplace_back(start_(next_, std::min(kPiece, bytes_ - next_)));
+      next_ += kPiece;
+    }
+  }
+
   ucp_worker_h worker_;
-  Request request_;
+  std::size_t bytes_;
+  std::size_t depth_;
+  Start start_;
+  // Looking at it is what moves it on.
+  mutable std::deque<Request> under_way_;
+  mutable std::size_t next_ = 0;
+  mutable bool any_ended_ = false;
+  mutable bool failed_ = false;
 };
 
 // UCX prints an error for every peer that ends. To Starling that is an event, which it tells by itself; who
@@ -241,18 +285,25 @@ void Ucx::post(Rank to, std::vector<std::byte> frame) {
 }
 
 std::unique_ptr<Transfer> Ucx::push(Rank to, std::uint64_t number, std::span<const std::byte> data) {
-  ucp_request_param_t param{};
-  ucs_status_ptr_t returned = UCS_STATUS_PTR(UCS_ERR_NOT_CONNECTED);
-  if (ucp_ep_h endpoint = peers_.at(to).endpoint; endpoint != nullptr)
-    returned = ucp_tag_send_nbx(endpoint, data.data(), data.size(), kBulk | tag_of(self_, number), &param);
-  return std::make_unique<UcxTransfer>(worker_, returned);
+  const Peer& peer = peers_.at(to);
+  const ucp_tag_t tag = kBulk | tag_of(self_, number);
+  return std::make_unique<Pieces>(
+      worker_, data.size(), kDepth, [&peer, tag, data](std::size_t at, std::size_t size) {
+        ucp_request_param_t param{};
+        if (peer.endpoint == nullptr) return UCS_STATUS_PTR(UCS_ERR_NOT_CONNECTED);
+        return ucp_tag_send_nbx(peer.endpoint, data.data() + at, size, tag, &param);
+      });
 }
 
+// All at once: what comes before its receive is posted would be copied.
 std::unique_ptr<Transfer> Ucx::pull(Rank from, std::uint64_t number, std::span<std::byte> data) {
-  ucp_request_param_t param{};
-  return std::make_unique<UcxTransfer>(
-      worker_, ucp_tag_recv_nbx(worker_, data.data(), data.size(), kBulk | tag_of(from, number),
-                                ~ucp_tag_t{0}, &param));
+  const ucp_tag_t tag = kBulk | tag_of(from, number);
+  const auto all = std::numeric_limits<std::size_t>::max();
+  return std::make_unique<Pieces>(
+      worker_, data.size(), all, [worker = worker_, tag, data](std::size_t at, std::size_t size) {
+        ucp_request_param_t param{};
+        return ucp_tag_recv_nbx(worker, data.data() + at, size, tag, ~ucp_tag_t{0}, &param);
+      });
 }
 
 Transfer::State Ucx::settle(Transfer& transfer, Rank peer, Duration patience) {

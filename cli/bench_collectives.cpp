@@ -144,12 +144,12 @@ void add_bench_collectives(CLI::App& bench) {
   command->add_option("--rounds", text->rounds, "Rounds, of which the median counts")->capture_default_str();
   command->add_option("--json", text->json, "Also write the results to this file; - for standard output");
   command->callback([command, text] {
-    const bool joined = started_as_rank();
-    if (joined && command->count("--ranks") == 0) text->ranks = "1";
-    if (joined && command->count("--against") == 0) text->against = "mpi";
+    const int started = ranks_started();
+    if (started > 1 && command->count("--ranks") == 0) text->ranks = std::to_string(started);
+    if (started > 1 && command->count("--against") == 0) text->against = "mpi";
     BenchOptions options = parse_options(*text);
     check_environment();
-    if (joined) return run_joined_bench(options);
+    if (started > 1) return run_joined_bench(options);
     check_memory(options, available_memory());
     check_report(options.json);
     Bench(std::move(options)).run();

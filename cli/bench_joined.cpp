@@ -143,9 +143,20 @@ void JoinedBench::report(const Job& job) {
 
 }  // namespace
 
-bool started_as_rank() { return session::read_standing().ranks > 1; }
+int ranks_started() { return session::read_standing().ranks; }
 
 void run_joined_bench(const BenchOptions& options) {
+  const session::Standing standing = session::read_standing();
+  if (options.ranks != std::vector<int>{standing.ranks}) {
+    throw InvalidArgument(concat("--ranks: '", join(options.ranks), "'; there are ", standing.ranks,
+                                 ", started by ", standing.started_by));
+  }
+  for (const Peer* peer : options.against) {
+    if (peer->name == "mpi") continue;
+    throw InvalidArgument(
+        concat("--against: '", peer->name, "'; in ranks that others started allowed: mpi, none"));
+  }
+  if (standing.rank == 0) check_report(options.json);
   JoinedBench bench(options);
   bench.run();
 }

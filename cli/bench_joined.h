@@ -10,10 +10,11 @@
 
 namespace starling::cli {
 
-// Whether this process was started as one of several ranks.
-bool started_as_rank();
+// How many were started with this one, itself included.
+int ranks_started();
 
-// Rank 0 prints and writes the report.
+// Rank 0 prints and writes the report. InvalidArgument if other numbers of ranks were asked for, or peers
+// that cannot be in these processes.
 void run_joined_bench(const BenchOptions& options);
 
 // MPI in these very processes, which mpirun or the like has started: then both are measured on the same

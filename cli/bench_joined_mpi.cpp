@@ -1,9 +1,8 @@
-#include <cstdlib>
-
 #include "cli/bench_joined.h"
 
 #ifdef STARLING_HAS_MPI
 #include "cli/peers/mpi_worker.h"
+#include "starling/session/detected.h"
 #include "starling/transport/wire/mpi.h"
 #endif
 
@@ -26,7 +25,8 @@ class WorldWorker final : public Worker {
 }  // namespace
 
 std::unique_ptr<Worker> make_mpi_worker(std::string& why) {
-  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr && std::getenv("PMI_SIZE") == nullptr) {
+  const auto found = session::detect(session::environment());
+  if (!found || found->launcher != "mpirun") {
     why = "these processes were not started by mpirun";
     return nullptr;
   }

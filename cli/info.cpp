@@ -121,6 +121,7 @@ Json all_reduce_tables() {
     return {{"STARLING_ALLREDUCE", chosen->text()}};
   }
   return {{"shared memory", collective::Selection::shared_memory().text()},
+          {"several hosts", collective::Selection::hosts().text()},
           {"network", collective::Selection::network().text()}};
 }
 

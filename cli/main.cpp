@@ -37,7 +37,8 @@ int refuse(std::string text) {
 
 // The workers of a run were all given the same flags; one line is enough.
 int refuse_once(const CLI::App& command, std::string text) {
-  if (command.get_name() != "train" || rank_of_start() == 0) return refuse(std::move(text));
+  const bool by_all = command.get_name() == "train" || command.get_name() == "collectives";
+  if (!by_all || rank_of_start() == 0) return refuse(std::move(text));
   let_first_rank_speak();
   return kBadInput;
 }

@@ -145,6 +145,9 @@ if(STARLING_HAS_UCX AND STARLING_BUILD_EXAMPLES AND NOT STARLING_SANITIZE)
       ${PROJECT_SOURCE_DIR}/tests/tools/launches_on_hosts_test.py $<TARGET_FILE:starling_cli>
       ${PROJECT_BINARY_DIR}/examples/03_own_gradients)
     set_tests_properties(hosts.launches PROPERTIES LABELS hosts TIMEOUT 180 SKIP_RETURN_CODE 77)
+    add_test(NAME hosts.lost COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/lost_host_test.py
+      $<TARGET_FILE:starling_cli>)
+    set_tests_properties(hosts.lost PROPERTIES LABELS hosts TIMEOUT 180 SKIP_RETURN_CODE 77)
   endif()
 endif()
 

@@ -138,6 +138,22 @@ TEST(Hierarchical, ABroadcastReachesEverybodyFromAnybody) {
   }
 }
 
+// Large ones go along a row of hosts.
+TEST(Hierarchical, ALongBroadcastReachesEverybody) {
+  const Hosts hosts{0, 0, 1, 2, 2, 1};
+  for (const std::size_t root : {0, 2, 4}) {
+    VirtualRanks ranks(6, {std::chrono::microseconds(5), 1e-9}, 3);
+    place(ranks, hosts);
+    Models models = models_of(6, 500'001);
+    const std::vector<float> sent = models[root];
+    ranks.run_all([&](Rank rank, Transport& net) {
+      return broadcast(net, everyone(6), static_cast<Rank>(root),
+                       std::span(models[static_cast<std::size_t>(rank)]), 9, Algorithm::kHierarchical);
+    });
+    for (const auto& model : models) EXPECT_EQ(model, sent) << "from " << root;
+  }
+}
+
 TEST(Hierarchical, ManyChunksAreUnderWayAtOnce) {
   const Hosts hosts{0, 0, 1, 1};
   const std::size_t count = 2'000'003;  // 8 MB: sixteen chunks, of which eight are under way

@@ -137,6 +137,17 @@ class Mpirun(Case):
         self.assertEqual(code, 0, err)
         self.check_trained(out, 2)
 
+    def test_bench(self):
+        """Starling and MPI in the same processes."""
+        out, err, code = self.run_all(2, STARLING, "bench", "collectives", "--sizes", "4k", "--rounds", "1", "--json", "-")
+        self.assertEqual(code, 0, err)
+        row, = json.loads(out)["results"]
+        self.assertEqual((row["op"], row["ranks"], row["hosts"], row["transport"]), ("allreduce", 2, 1, "shm"))
+        self.assertGreater(min(row["starling_us"], row["mpi_us"]), 0)
+        _, err, code = self.run_all(2, STARLING, "bench", "collectives", "--ranks", "8")
+        self.assertEqual(code, 2)
+        self.check_refused_once(err, "--ranks: '8'; there are 2, started by mpirun")
+
     def test_a_death_ends_the_run_and_is_told(self):
         if not has_trainer():
             self.skipTest("there is no starling-trainer")

@@ -1,0 +1,78 @@
+"""A host is lost in the middle of a run and the others finish it: lost_host_test.py STARLING [TIMES]
+
+Its cable is pulled, and a moment later its processes are killed. Each time at another moment. Skipped where namespaces
+cannot be made or `starling train` is not there.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TOOL = str(Path(__file__).resolve().parents[2] / "tools" / "hosts")
+BED = f"lost{os.getpid()}"
+SKIPPED = 77
+PATIENCE = 120  # seconds; a run takes 15
+STEPS = 300
+
+
+def tool(*words):
+    return subprocess.run([TOOL, *words], check=True, capture_output=True, text=True).stdout
+
+
+def kill_host(host):
+    pids = subprocess.run(["ip", "netns", "pids", f"starling-{BED}-{host}"], capture_output=True, text=True).stdout.split()
+    if pids:
+        subprocess.run(["kill", "-9", *pids], stderr=subprocess.DEVNULL)
+
+
+def start(program, folder):
+    return subprocess.Popen(
+        [program, "launch", "--hosts", "a:2,b:1,c:1", "--strategy", "ripples", "--agent", f"{TOOL} agent --name {BED}", "--",
+         program, "train", "--model", "mlp", "--data", "glyphs", "--steps", str(STEPS), "--pace", "20ms",
+         "--eval-points", "1", "--out", folder], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def lose_a_host(program, moment):
+    """What went wrong, or nothing."""
+    tool("up", "--name", BED, "--hosts", "a,b,c", "--rate", "1gbit")
+    with tempfile.TemporaryDirectory() as folder:
+        launcher = start(program, f"{folder}/run")
+        try:
+            while "epoch" not in (line := launcher.stderr.readline()) and line:
+                pass  # until it trains
+            time.sleep(moment.uniform(0, 1.5))  # any moment must do
+            tool("link", "--name", BED, "c", "down")
+            time.sleep(moment.uniform(0, 1))
+            kill_host("c")
+            _, err = launcher.communicate(timeout=PATIENCE)
+            if launcher.returncode != 0:
+                return f"exit code {launcher.returncode}: {err}"
+            steps = json.loads(Path(f"{folder}/run/summary.json").read_text())["steps_per_worker"]
+            fine = steps[:3] == [STEPS] * 3 and steps[3] < STEPS
+            print(f"steps of the workers: {steps}", flush=True)
+            return "" if fine else f"steps of the workers: {steps}; {err}"
+        finally:
+            launcher.kill()
+            tool("down", "--name", BED)
+
+
+def main():
+    check = subprocess.run([TOOL, "check"], capture_output=True, text=True)
+    program = os.path.abspath(sys.argv[1])
+    if check.returncode != 0 or not (Path(program).parent / "starling-trainer").exists():
+        print(check.stdout + check.stderr or "skipped: there is no starling-trainer")
+        return SKIPPED
+    times = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    moment = random.Random(times)
+    wrong = [why for why in (lose_a_host(program, moment) for _ in range(times)) if why]
+    print(f"{times - len(wrong)} of {times} runs went on", *wrong, sep="\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -197,20 +197,29 @@ class Ucx final : public Engine {
   bool any_failure_ = false;
 };
 
-// UCX announces long messages and sends them when the receiver has answered. Ours are announced already and
-// their receives are posted, and on a link that is full every such answer waits behind the data of others.
-// With RDMA the announcement carries what the network card needs; so it stays where there is any.
-bool announces_anew() {
+bool has_rdma() {
   std::error_code none;
   const std::filesystem::directory_iterator cards("/sys/class/infiniband", none);
-  return std::getenv("UCX_RNDV_THRESH") != nullptr ||
-         (!none && cards != std::filesystem::directory_iterator());
+  return !none && cards != std::filesystem::directory_iterator();
+}
+
+// What suits TCP. UCX announces long messages and sends them when the receiver has answered; ours are
+// announced already and their receives are posted, and on a link that is full every such answer waits behind
+// the data of others. And UCX 1.13 aborts the process when a connection breaks while it sends from the
+// caller's memory
+// ("Assertion `comp->count > 0' failed" in uct_iface.h), so it is told to copy. With RDMA cards both are
+// needed for speed. What the user sets stays.
+void suit_tcp(ucp_config_t* config) {
+  if (has_rdma()) return;
+  for (const char* name : {"RNDV_THRESH", "ZCOPY_THRESH"}) {
+    if (std::getenv(concat("UCX_", name).c_str()) == nullptr) ucp_config_modify(config, name, "inf");
+  }
 }
 
 ucp_context_h make_context() {
   ucp_config_t* config = nullptr;
   check(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
-  if (!announces_anew()) ucp_config_modify(config, "RNDV_THRESH", "inf");
+  suit_tcp(config);
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
   params.features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;

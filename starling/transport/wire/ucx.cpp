@@ -5,15 +5,8 @@
 #include "starling/transport/wire/ucx.h"
 
 #include <ucp/api/ucp.h>
-#include <ucs/debug/log_def.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
-#include <deque>
-#include <filesystem>
-#include <functional>
 #include <limits>
 #include <list>
 #include <map>
@@ -21,6 +14,8 @@
 #include <vector>
 
 #include "starling/core/error.h"
+#include "starling/transport/wire/ucx_context.h"
+#include "starling/transport/wire/ucx_pieces.h"
 
 namespace starling::transport::wire {
 
@@ -30,115 +25,9 @@ constexpr ucp_tag_t kBulk = ucp_tag_t{1} << 63;
 constexpr int kNumberBits = 48;
 constexpr ucp_tag_t kNumberMask = (ucp_tag_t{1} << kNumberBits) - 1;
 
-// UCX sends what it is given in order, so the frames behind a long message would wait for all of it; one of
-// them may be what the other direction waits for. So it is given a few pieces at a time. All hosts must cut
-// alike.
-constexpr std::size_t kPiece = std::size_t{256} << 10;
-constexpr std::size_t kDepth = 4;
-
 ucp_tag_t tag_of(Rank sender, std::uint64_t number) {
   return static_cast<ucp_tag_t>(sender) << kNumberBits | (number & kNumberMask);
 }
-
-void check(ucs_status_t status, const char* call) {
-  if (status != UCS_OK) throw Error(concat("UCX: ", call, ": ", ucs_status_string(status)));
-}
-
-// What UCX returns from an operation that it may have finished at once.
-class Request {
- public:
-  Request(ucs_status_ptr_t returned = nullptr) : returned_(returned) {}  // NOLINT: it is one
-  Request(Request&& other) noexcept : returned_(std::exchange(other.returned_, nullptr)) {}
-  Request& operator=(Request&& other) noexcept {
-    std::swap(returned_, other.returned_);
-    return *this;
-  }
-  ~Request() {
-    if (UCS_PTR_IS_PTR(returned_)) ucp_request_free(returned_);
-  }
-
-  ucs_status_t status() const {
-    return UCS_PTR_IS_PTR(returned_) ? ucp_request_check_status(returned_) : UCS_PTR_STATUS(returned_);
-  }
-  bool under_way() const { return status() == UCS_INPROGRESS; }
-  ucs_status_ptr_t get() const { return returned_; }
-
- private:
-  ucs_status_ptr_t returned_;
-};
-
-// A message in pieces, which UCX keeps in order.
-class Pieces final : public Transfer {
- public:
-  // Begins to send or to receive bytes [at, at + size).
-  using Start = std::function<ucs_status_ptr_t(std::size_t at, std::size_t size)>;
-
-  // At most `depth` of them are UCX's at a time.
-  Pieces(ucp_worker_h worker, std::size_t bytes, std::size_t depth, Start start)
-      : worker_(worker), bytes_(bytes), depth_(depth), start_(std::move(start)) {
-    advance();
-  }
-
-  State state() const override {
-    advance();
-    if (failed_) return State::kFailed;
-    return under_way_.empty() ? State::kDone : State::kUnderWay;
-  }
-  // If the first piece has not begun, no other has.
-  bool cancel() override {
-    if (any_ended_) return false;
-    for (const Request& piece : under_way_) {
-      if (piece.under_way()) ucp_request_cancel(worker_, piece.get());
-      if (piece.status() != UCS_ERR_CANCELED) return false;
-    }
-    return true;
-  }
-
- private:
-  void advance() const {
-    for (;;) {
-      while (!under_way_.empty() && !under_way_.front().under_way()) {
-        any_ended_ = true;
-        failed_ |= under_way_.front().status() != UCS_OK;
-        under_way_.pop_front();
-      }
-      if (failed_ || next_ >= bytes_ || under_way_.size() >= depth_) return;
-      under_way_.emplace_back(start_(next_, std::min(kPiece, bytes_ - next_)));
-      next_ += kPiece;
-    }
-  }
-
-  ucp_worker_h worker_;
-  std::size_t bytes_;
-  std::size_t depth_;
-  Start start_;
-  // Looking at it is what moves it on.
-  mutable std::deque<Request> under_way_;
-  mutable std::size_t next_ = 0;
-  mutable bool any_ended_ = false;
-  mutable bool failed_ = false;
-};
-
-// UCX prints an error for every peer that ends. To Starling that is an event, which it tells by itself; who
-// sets UCX_LOG_LEVEL wants to see what UCX says.
-class Silence {
- public:
-  Silence() {
-    if (silent_) ucs_log_push_handler(&Silence::swallow);
-  }
-  ~Silence() {
-    if (silent_) ucs_log_pop_handler();
-  }
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
-
- private:
-  static ucs_log_func_rc_t swallow(const char*, unsigned, const char*, ucs_log_level_t level,
-                                   const ucs_log_component_config_t*, const char*, va_list) {
-    return level == UCS_LOG_LEVEL_FATAL ? UCS_LOG_FUNC_RC_CONTINUE : UCS_LOG_FUNC_RC_STOP;
-  }
-  bool silent_ = std::getenv("UCX_LOG_LEVEL") == nullptr;
-};
 
 class Ucx final : public Engine {
  public:
@@ -196,39 +85,6 @@ class Ucx final : public Engine {
   std::list<Coming> coming_;
   bool any_failure_ = false;
 };
-
-bool has_rdma() {
-  std::error_code none;
-  const std::filesystem::directory_iterator cards("/sys/class/infiniband", none);
-  return !none && cards != std::filesystem::directory_iterator();
-}
-
-// What suits TCP. UCX announces long messages and sends them when the receiver has answered; ours are
-// announced already and their receives are posted, and on a link that is full every such answer waits behind
-// the data of others. And UCX 1.13 aborts the process when a connection breaks while it sends from the
-// caller's memory
-// ("Assertion `comp->count > 0' failed" in uct_iface.h), so it is told to copy. With RDMA cards both are
-// needed for speed. What the user sets stays.
-void suit_tcp(ucp_config_t* config) {
-  if (has_rdma()) return;
-  for (const char* name : {"RNDV_THRESH", "ZCOPY_THRESH"}) {
-    if (std::getenv(concat("UCX_", name).c_str()) == nullptr) ucp_config_modify(config, name, "inf");
-  }
-}
-
-ucp_context_h make_context() {
-  ucp_config_t* config = nullptr;
-  check(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
-  suit_tcp(config);
-  ucp_params_t params{};
-  params.field_mask = UCP_PARAM_FIELD_FEATURES;
-  params.features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;
-  ucp_context_h context = nullptr;
-  const ucs_status_t status = ucp_init(&params, config, &context);
-  ucp_config_release(config);
-  check(status, "ucp_init");
-  return context;
-}
 
 Ucx::Ucx(Rank self) : self_(self), context_(make_context()) {
   ucp_worker_params_t worker{};

@@ -1,0 +1,69 @@
+// How UCX is set up. For ucx.cpp.
+#pragma once
+
+#include <ucp/api/ucp.h>
+#include <ucs/debug/log_def.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "starling/core/text.h"
+#include "starling/transport/wire/ucx_pieces.h"
+
+namespace starling::transport::wire {
+
+// UCX prints an error for every peer that ends. To Starling that is an event, which it tells by itself; who
+// sets UCX_LOG_LEVEL wants to see what UCX says.
+class Silence {
+ public:
+  Silence() {
+    if (silent_) ucs_log_push_handler(&Silence::swallow);
+  }
+  ~Silence() {
+    if (silent_) ucs_log_pop_handler();
+  }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  static ucs_log_func_rc_t swallow(const char*, unsigned, const char*, ucs_log_level_t level,
+                                   const ucs_log_component_config_t*, const char*, va_list) {
+    return level == UCS_LOG_LEVEL_FATAL ? UCS_LOG_FUNC_RC_CONTINUE : UCS_LOG_FUNC_RC_STOP;
+  }
+  bool silent_ = std::getenv("UCX_LOG_LEVEL") == nullptr;
+};
+
+inline bool has_rdma() {
+  std::error_code none;
+  const std::filesystem::directory_iterator cards("/sys/class/infiniband", none);
+  return !none && cards != std::filesystem::directory_iterator();
+}
+
+// What suits TCP. UCX announces long messages and sends them when the receiver has answered; ours are
+// announced already and their receives are posted, and on a link that is full every such answer waits behind
+// the data of others. And UCX 1.13 aborts the process when a connection breaks while it sends from the
+// caller's memory
+// ("Assertion `comp->count > 0' failed" in uct_iface.h), so it is told to copy. With RDMA cards both are
+// needed for speed. What the user sets stays.
+inline void suit_tcp(ucp_config_t* config) {
+  if (has_rdma()) return;
+  for (const char* name : {"RNDV_THRESH", "ZCOPY_THRESH"}) {
+    if (std::getenv(concat("UCX_", name).c_str()) == nullptr) ucp_config_modify(config, name, "inf");
+  }
+}
+
+inline ucp_context_h make_context() {
+  ucp_config_t* config = nullptr;
+  check(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
+  suit_tcp(config);
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES;
+  params.features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;
+  ucp_context_h context = nullptr;
+  const ucs_status_t status = ucp_init(&params, config, &context);
+  ucp_config_release(config);
+  check(status, "ucp_init");
+  return context;
+}
+
+}  // namespace starling::transport::wire

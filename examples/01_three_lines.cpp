@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "starling/core/error.h"
 #include "starling/torch/session.h"  // besides the three lines
 
 // Points in four clouds.
@@ -18,7 +19,7 @@ struct Clouds : torch::data::datasets::Dataset<Clouds> {
   torch::optional<std::size_t> size() const override { return 2048; }
 };
 
-int main() {
+int main() try {
   torch::set_num_threads(1);
   torch::manual_seed(1);
   torch::nn::Sequential model(torch::nn::Linear(2, 32), torch::nn::ReLU(), torch::nn::Linear(32, 4));
@@ -42,4 +43,7 @@ int main() {
   std::printf("worker %d of %d: loss %.3f, sum of the weights %.17g\n", session.rank(), session.workers(),
               last, sum);
   return last < 0.5 ? 0 : 1;
+} catch (const starling::InvalidArgument& error) {  // an environment that makes no sense
+  std::fprintf(stderr, "%s\n", error.what());
+  return 2;
 }

@@ -1,5 +1,7 @@
 #include "starling/session/join.h"
 
+#include <array>
+#include <deque>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -25,22 +27,31 @@ using transport::wire::MpiWorld;
 
 constexpr Tag kHere = ~Tag{0} - 1;
 
-// What a process brings to the rendezvous: its host, the name of its engine or "none", and how that is
-// reached.
+// What a process brings to the rendezvous: its host, the silence that it allows the others, the name of its
+// engine or "none", and how that is reached.
 struct Card {
   std::string host = {};
+  std::string silence = {};
   std::string engine = "none";
   std::string address = {};
 
-  std::string text() const { return concat(host, "\n", engine, "\n", address); }
+  std::string text() const { return concat(host, "\n", silence, "\n", engine, "\n", address); }
   static Card parse(const std::string& text) {
-    const std::size_t first = text.find('\n');
-    const std::size_t second = text.find('\n', first + 1);
-    if (first == std::string::npos || second == std::string::npos)
-      throw Error("rendezvous: a card that is none of this version");
-    return {text.substr(0, first), text.substr(first + 1, second - first - 1), text.substr(second + 1)};
+    std::array<std::string, 3> lines;
+    std::size_t begin = 0;
+    for (std::string& line : lines) {
+      const std::size_t end = text.find('\n', begin);
+      if (end == std::string::npos) throw Error("rendezvous: a card that is none of this version");
+      line = text.substr(begin, end - begin);
+      begin = end + 1;
+    }
+    return {lines[0], lines[1], lines[2], text.substr(begin)};
   }
 };
+
+Duration silence_of(const Standing& standing) {
+  return standing.silence.value_or(transport::wire::Remote::kDefaultSilence);
+}
 
 // What this process brings, and how it gets what the others bring.
 class Visit {
@@ -67,14 +78,17 @@ class Visit {
 };
 
 Visit::Visit(const Standing& standing, Duration patience)
-    : standing_(standing), patience_(patience), own_{.host = host_identity()}, token_(standing.token) {
+    : standing_(standing), patience_(patience), token_(standing.token) {
+  own_.host = host_identity();
+  own_.silence = format_duration(silence_of(standing));
   if (standing.through_mpi) start_mpi();
   const bool has_ucx = transport::wire::why_no_ucx().empty();
   if (standing.transport == "mpi" || (standing.transport == "auto" && !has_ucx && mpi_)) {
     own_.engine = "mpi";
   } else if (standing.transport == "ucx" || (standing.transport == "auto" && has_ucx)) {
     ucx_ = transport::wire::make_ucx(standing.rank);
-    own_ = {own_.host, std::string(ucx_->name()), ucx_->card()};
+    own_.engine = ucx_->name();
+    own_.address = ucx_->card();
   }
 }
 
@@ -123,6 +137,10 @@ void check_engines(const std::vector<Card>& cards, const Standing& standing) {
       throw Error(concat("rank ", standing.rank, " uses the network by ", own.engine, ", rank ", rank, " by ",
                          cards[rank].engine, "; set STARLING_TRANSPORT alike"));
     }
+    if (cards[rank].silence != own.silence) {
+      throw Error(concat("rank ", standing.rank, " allows the others ", own.silence, " of silence, rank ",
+                         rank, " ", cards[rank].silence, "; set STARLING_SILENCE alike"));
+    }
     if (own.engine == "none" && cards[rank].host != own.host) {
       throw Error(concat(
           "rank ", rank, " is on another host than rank ", standing.rank, ", and there is no network: ",
@@ -146,10 +164,25 @@ std::string arena_name(const std::string& token, const std::string& host, Rank l
   return concat("starling-", hash_of(std::as_bytes(std::span(secret))));
 }
 
+// Those of this host wait for each other, and everybody has a word of everybody on other hosts. So who cannot
+// be reached is told now, and connections are complete before anything is built on them: that a peer dies
+// while they are being made is more than UCX 1.13 survives ("Assertion ... failed" in tcp_ep.c).
+runtime::Task<> greet(transport::Transport& net, std::vector<Rank> members, std::vector<Rank> others) {
+  co_await collective::barrier(net, members, kHere);
+  std::deque<transport::Receiving> heard;
+  std::deque<transport::Sending> said;
+  for (const Rank rank : others) {
+    heard.emplace_back(net, rank, kHere, std::span<std::byte>());
+    said.emplace_back(net, rank, kHere, std::span<const std::byte>());
+  }
+  for (auto& word : heard) co_await word;
+  for (auto& word : said) co_await word;
+}
+
 void come_together(runtime::LoopScheduler& loop, transport::Transport& net, const std::vector<Rank>& members,
-                   Duration patience) {
+                   const std::vector<Rank>& others, Duration patience) {
   net.set_patience(patience);
-  runtime::run(loop, collective::barrier(net, members, kHere), "joining");
+  runtime::run(loop, greet(net, members, others), "joining");
   net.set_patience(transport::Transport::kDefaultPatience);
 }
 
@@ -160,7 +193,7 @@ Joined join_here(runtime::LoopScheduler& loop, const Standing& standing, Duratio
     const transport::shm::HostArena local(loop, standing.host_socket, all, standing.rank, patience);
     Joined joined{
         std::make_unique<transport::ShmTransport>(loop, local.arena(), standing.rank, standing.link)};
-    come_together(loop, *joined.net, all, patience);
+    come_together(loop, *joined.net, all, {}, patience);
     return joined;
   } catch (const Timeout& error) {
     throw Timeout(concat(standing.started_by, "; socket ", standing.host_socket, ": ", error.what()));
@@ -191,12 +224,13 @@ Joined join_by_cards(runtime::LoopScheduler& loop, const Standing& standing, Dur
     net = std::make_unique<transport::ShmTransport>(loop, local.arena(), standing.rank);
   } else {
     engine->connect(addresses, others);
-    transport::wire::Remote::Setting setting{.engine = std::move(engine), .peers = others};
+    transport::wire::Remote::Setting setting{
+        .engine = std::move(engine), .peers = others, .silence = silence_of(standing)};
     net = std::make_unique<transport::ShmTransport>(loop, local.arena(), standing.rank, standing.ranks,
                                                     std::move(setting));
   }
   net->set_hosts(std::make_shared<const std::vector<int>>(joined.host_of_rank));
-  come_together(loop, *net, members, patience);
+  come_together(loop, *net, members, others, patience);
   return joined;
 }
 

@@ -1,5 +1,6 @@
 #include "starling/session/standing.h"
 
+#include <chrono>
 #include <set>
 
 #include "starling/core/error.h"
@@ -21,9 +22,14 @@ constexpr const char* kArena = "STARLING_ARENA";
 constexpr const char* kRendezvous = "STARLING_RENDEZVOUS";
 constexpr const char* kToken = "STARLING_TOKEN";
 constexpr const char* kTransport = "STARLING_TRANSPORT";
+constexpr const char* kSilence = "STARLING_SILENCE";
 constexpr const char* kStrategy = "STARLING_STRATEGY";
 constexpr const char* kOptions = "STARLING_OPTIONS";
 constexpr const char* kLink = "STARLING_LINK";
+
+// Five words are said within it, and a busy machine may keep one back for a while.
+constexpr Duration kShortestSilence = std::chrono::milliseconds(100);
+constexpr Duration kLongestSilence = std::chrono::hours(1);
 
 // How the process finds the others: by the memory of a launcher on this host, or by a rendezvous.
 void read_way(Standing& standing, const Variables& variables) {
@@ -108,6 +114,15 @@ void read_transport(Standing& standing, const Variables& variables) {
     throw InvalidArgument(concat(kTransport, " '", standing.transport, "'; allowed: auto, ucx, mpi, shm"));
 }
 
+void read_silence(Standing& standing, const Variables& variables) {
+  const auto text = value_in(variables, kSilence);
+  if (!text) return;
+  standing.silence = parse_duration(*text, kSilence);
+  if (*standing.silence >= kShortestSilence && *standing.silence <= kLongestSilence) return;
+  throw InvalidArgument(concat(kSilence, " '", *text, "'; allowed: ", format_duration(kShortestSilence),
+                               " to ", format_duration(kLongestSilence)));
+}
+
 void read_strategy(Standing& standing, const Variables& variables) {
   standing.strategy = value_in(variables, kStrategy).value_or(standing.strategy);
   for (const std::string& word : split(value_in(variables, kOptions).value_or(""), ',')) {
@@ -126,6 +141,7 @@ void read_strategy(Standing& standing, const Variables& variables) {
 Standing read_standing(const Variables& variables) {
   Standing standing;
   read_transport(standing, variables);
+  read_silence(standing, variables);
   read_strategy(standing, variables);
   read_place(standing, variables);
   if (const auto link = value_in(variables, kLink)) standing.link = transport::parse_link(*link, kLink);
@@ -162,6 +178,7 @@ std::vector<std::pair<std::string, std::string>> variables_of(const Standing& st
     variables.emplace_back(kRendezvous, standing.rendezvous);
     variables.emplace_back(kToken, standing.token);
     variables.emplace_back(kTransport, standing.transport);
+    if (standing.silence) variables.emplace_back(kSilence, concat(standing.silence->count(), "ns"));
   }
   if (standing.link) variables.emplace_back(kLink, text_of(*standing.link));
   return variables;

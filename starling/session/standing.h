@@ -23,6 +23,7 @@ struct Standing {
   std::string rendezvous = {};
   std::string token = {};
   std::string transport = "auto";
+  std::optional<Duration> silence = {};  // after which a rank of another host counts as lost
   // Of ranks that mpirun, srun or torchrun started: the socket on which rank 0 hands out the memory, if all
   // are on this host; or that they tell each other through MPI where they are.
   std::string host_socket = {};
@@ -39,9 +40,9 @@ struct Standing {
 // What STARLING_RANK, STARLING_WORKERS, STARLING_RANKS and STARLING_ARENA say, which are set together or not
 // at all; on several hosts STARLING_RENDEZVOUS ("node1:4000") and STARLING_TOKEN stand in place of the last.
 // Without them, what mpirun, srun or torchrun say (detected.h), and without these a run of one. And
-// STARLING_TRANSPORT ("auto", "ucx", "mpi" or "shm"), STARLING_STRATEGY, STARLING_OPTIONS
-// ("mode=ssp,staleness=3") and STARLING_LINK ("1gbe" or "40gbit/5us"). Throws InvalidArgument naming the
-// variable.
+// STARLING_TRANSPORT ("auto", "ucx", "mpi" or "shm"), STARLING_SILENCE ("5s"), STARLING_STRATEGY,
+// STARLING_OPTIONS ("mode=ssp,staleness=3") and STARLING_LINK ("1gbe" or "40gbit/5us"). Throws
+// InvalidArgument naming the variable.
 Standing read_standing(const Variables& variables);
 Standing read_standing();
 

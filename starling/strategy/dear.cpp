@@ -6,6 +6,7 @@
 
 #include "starling/collective/direct.h"
 #include "starling/collective/halving.h"
+#include "starling/collective/hierarchical.h"
 #include "starling/collective/select.h"
 #include "starling/strategy/schedule_options.h"
 
@@ -179,13 +180,17 @@ bool share_links(const Worker& self) {
   return hosts.size() > 1 && hosts.size() < static_cast<std::size_t>(self.workers());
 }
 
-// Of both halves: those that send as little as possible, whatever the size of the bucket. Halving has fewer
-// steps; the ring crosses each link once.
+// Of both halves: those that send as little as possible, whatever the size of the bucket. Where workers share
+// links, two levels cross them least, and the ring, for which they need not stand together, once a step.
+// Elsewhere halving has fewer steps.
 collective::Choice halves_for(Worker& self) {
+  using collective::Algorithm;
   const collective::SharedGroup everyone = self.everyone();
-  if (collective::direct_possible(self.net(), everyone)) return collective::Algorithm::kDirect;
-  const bool halving = collective::halving_splits(everyone.size()) && !share_links(self);
-  return halving ? collective::Algorithm::kHalving : collective::Algorithm::kRing;
+  if (collective::direct_possible(self.net(), everyone)) return Algorithm::kDirect;
+  if (!share_links(self))
+    return collective::halving_splits(everyone.size()) ? Algorithm::kHalving : Algorithm::kRing;
+  const bool two_levels = collective::hierarchical_halves_possible(self.net(), everyone);
+  return two_levels ? Algorithm::kHierarchical : Algorithm::kRing;
 }
 
 Dear::Gather gather_of(const Options& options) {
@@ -231,10 +236,9 @@ Row dear_row() {
       .name = "dear",
       .summary =
           "synchronous SGD: gradients are reduce-scattered during backward, gathered during the next forward",
-      .options = {OptionSpec::choice("algorithm", {"auto", "ring", "halving"},
-                                     "of both halves; auto: direct on shared memory, halving where the "
-                                     "workers are a power of two and each "
-                                     "has a host, else ring"),
+      .options = {OptionSpec::choice("algorithm", {"auto", "ring", "halving", "hierarchical"},
+                                     "of both halves; auto: direct on shared memory, hierarchical where "
+                                     "workers share hosts, halving where they are a power of two, else ring"),
                   fusion_option("largest size of a bucket; default: 25m; auto: tuned while training"),
                   OptionSpec::size_of("edge", "256k", "size of the buckets at both ends of the model"),
                   OptionSpec::size_of("front", "32k",
@@ -258,6 +262,7 @@ Row dear_row() {
                    {{"algorithm", "ring"}, {"fusion", "1k"}, {"edge", "64"}},
                    {{"fusion", "256"}, {"edge", "16"}, {"window", "3"}},
                    {{"gather", "gradients"}, {"fusion", "256"}, {"edge", "16"}, {"front", "1"}},
+                   {{"algorithm", "hierarchical"}, {"fusion", "256"}, {"edge", "16"}},
                    {{"fusion", "256"}, {"edge", "16"}, {"front", "64"}},
                    {{"fusion", "auto"}}},
   };

@@ -2,10 +2,14 @@
 #include "starling/session/join.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 
 #include "starling/core/error.h"
+#include "starling/runtime/deadline.h"
 #include "starling/session/forked_ranks.h"
 #include "starling/session/host_identity.h"
 #include "starling/session/membership.h"
@@ -76,6 +80,73 @@ TEST(Join, WithoutANetworkOtherHostsAreOutOfReach) {
                    concat("rank ", 1 - standing.rank, " is on another host than rank ", standing.rank));
     check_contains(refusal, "STARLING_TRANSPORT is shm");
   });
+}
+
+// Who allows less silence than others keep would lose them without a reason.
+TEST(Join, AllMustAllowTheSameSilence) {
+  if (!transport::wire::why_no_ucx().empty()) GTEST_SKIP() << transport::wire::why_no_ucx();
+  on_hosts(2, 2, [](Standing standing) {
+    const Rank other = 1 - standing.rank;
+    if (standing.rank == 1) standing.silence = std::chrono::seconds(2);
+    const std::string refusal = testing::error_text([&] { const Membership member(standing); });
+    const auto silence = [](Rank rank) { return rank == 1 ? "2 s" : "5 s"; };
+    check_equal(refusal,
+                concat("rank ", standing.rank, " allows the others ", silence(standing.rank),
+                       " of silence, rank ", other, " ", silence(other), "; set STARLING_SILENCE alike"),
+                "the refusal");
+  });
+}
+
+runtime::Task<> wait_for_nothing(transport::Transport& net, Rank from) { co_await net.recv(from, 1, {}); }
+
+TEST(Join, TheSilenceThatIsAllowedCanBeChosen) {
+  if (!transport::wire::why_no_ucx().empty()) GTEST_SKIP() << transport::wire::why_no_ucx();
+  int noticed[2];
+  ASSERT_EQ(pipe(noticed), 0);
+  on_hosts(2, 2, [&](Standing standing) {
+    standing.silence = std::chrono::milliseconds(300);
+    Membership member(standing);
+    char word = '.';
+    if (standing.rank == 1) {
+      check(read(noticed[0], &word, 1) == 1, "the loop stands still until this is noticed");
+      return;
+    }
+    const std::string loss = testing::error_text(
+        [&] { runtime::run(member.net().scheduler(), wait_for_nothing(member.net(), 1)); });
+    check_equal(loss, "rank 1 lost: nothing was heard of it for 300 ms", "the loss");
+    check(write(noticed[1], &word, 1) == 1, "telling it");
+  });
+  close(noticed[0]);
+  close(noticed[1]);
+}
+
+// At any moment of the beginning: connections may be there, or half there, when it dies, and whoever is left
+// may hear of all of it at once.
+TEST(Join, AProcessThatDiesAtTheBeginningIsLost) {
+  if (!transport::wire::why_no_ucx().empty()) GTEST_SKIP() << transport::wire::why_no_ucx();
+  for (int variant = 0; variant < 40; ++variant) {
+    int alive[2];
+    ASSERT_EQ(pipe(alive), 0);
+    const int port = free_port();
+    ForkedRanks processes(2, [&](transport::Transport& known) {
+      setenv("STARLING_HOST", concat("h", known.rank()).c_str(), 1);
+      Membership member(standing_of(known.rank(), 2, port));
+      runtime::Scheduler& loop = member.net().scheduler();
+      if (known.rank() == 1) {
+        runtime::run(loop, runtime::sleep_for(std::chrono::microseconds(100 * (variant % 8))));
+        raise(SIGKILL);
+      }
+      runtime::run(loop, runtime::sleep_for(std::chrono::microseconds(100 * (variant / 8))));
+      close(alive[1]);
+      char nothing = 0;
+      check(read(alive[0], &nothing, 1) == 0, "waiting for the other's death");
+      check_contains(testing::error_text([&] { runtime::run(loop, wait_for_nothing(member.net(), 1)); }),
+                     "rank 1 lost");
+    });
+    close(alive[1]);
+    EXPECT_TRUE(processes.wait()[0].good()) << "variant " << variant;
+    close(alive[0]);
+  }
 }
 
 TEST(HostIdentity, IsTheSameForProcessesOfAHostAndCanBeSet) {

@@ -25,7 +25,7 @@ class Variables {
   static void clear() {
     for (const char* name : {"STARLING_RANK", "STARLING_WORKERS", "STARLING_RANKS", "STARLING_ARENA",
                              "STARLING_STRATEGY", "STARLING_OPTIONS", "STARLING_LINK", "STARLING_RENDEZVOUS",
-                             "STARLING_TOKEN", "STARLING_TRANSPORT"}) {
+                             "STARLING_TOKEN", "STARLING_TRANSPORT", "STARLING_SILENCE"}) {
       unsetenv(name);
     }
   }
@@ -110,6 +110,7 @@ TEST(Standing, ARendezvousStandsInPlaceOfTheMemory) {
   standing.rendezvous = "node1:4000";
   standing.token = "secret";
   standing.transport = "ucx";
+  standing.silence = std::chrono::milliseconds(1500);
   const Variables variables(variables_of(standing));
   const Standing read = read_standing();
   EXPECT_EQ(read.rank, 2);
@@ -117,6 +118,7 @@ TEST(Standing, ARendezvousStandsInPlaceOfTheMemory) {
   EXPECT_EQ(read.rendezvous, "node1:4000");
   EXPECT_EQ(read.token, "secret");
   EXPECT_EQ(read.transport, "ucx");
+  EXPECT_EQ(read.silence, standing.silence);
   EXPECT_EQ(read.arena, "");
 }
 
@@ -135,6 +137,9 @@ TEST(Standing, ARendezvousThatMakesNoSenseIsRefused) {
   EXPECT_EQ(refusal_of(with(
                 {{"STARLING_RENDEZVOUS", "a:1"}, {"STARLING_TOKEN", "t"}, {"STARLING_TRANSPORT", "pigeon"}})),
             "STARLING_TRANSPORT 'pigeon'; allowed: auto, ucx, mpi, shm");
+  EXPECT_EQ(refusal_of(with(
+                {{"STARLING_RENDEZVOUS", "a:1"}, {"STARLING_TOKEN", "t"}, {"STARLING_SILENCE", "10ms"}})),
+            "STARLING_SILENCE '10ms'; allowed: 100 ms to 3600 s");
   EXPECT_NE(refusal_of(with({{"STARLING_RENDEZVOUS", "a"}, {"STARLING_TOKEN", "t"}})), "accepted");
   EXPECT_NE(refusal_of({{"STARLING_RENDEZVOUS", "a:1"}}), "accepted");
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "tests/strategy/dear_cases.h"
@@ -181,6 +182,19 @@ TEST_P(DearOrder, WithASlowWorkerAndWithJitter) {
       expect_all_in_order(simulation);
     }
   }
+}
+
+// Workers that share hosts: two levels send least between these, and a step that the link rules shows it.
+TEST_P(DearOrder, OfWorkersThatShareHosts) {
+  const auto on_two_hosts = [](const OptionTexts& options) {
+    sim::Simulation simulation = replay(GetParam(), "dear", options, 4);
+    simulation.cluster = sim::even_cluster(4, 2, {2e8, std::chrono::microseconds(50)},
+                                           {1e10, std::chrono::microseconds(1)}, {});
+    return simulation;
+  };
+  expect_all_in_order(on_two_hosts({}));
+  const Duration chosen = sim::simulate(on_two_hosts({})).duration;
+  EXPECT_LT(chosen, sim::simulate(on_two_hosts({{"algorithm", "ring"}})).duration);
 }
 
 // Those of allreduce: nothing is sent before it is there, and nothing is used before it has come.

@@ -6,6 +6,7 @@ Python that has torch. srun is played by its variables. Skipped where the launch
 
 import json
 import os
+import random
 import re
 import socket
 import subprocess
@@ -31,15 +32,16 @@ def clean(**more):
 
 
 def free_port():
-    """One that was free a moment ago, and the next one too."""
+    """One that was free a moment ago, and the next one too; none of those that the system gives out by itself."""
     while True:
+        port = random.randrange(20000, 30000)
         with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
             try:
-                second.bind(("127.0.0.1", first.getsockname()[1] + 1))
-            except (OSError, OverflowError):
+                first.bind(("127.0.0.1", port))
+                second.bind(("127.0.0.1", port + 1))
+            except OSError:
                 continue
-            return first.getsockname()[1]
+            return port
 
 
 def start(words, **variables):

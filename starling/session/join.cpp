@@ -166,17 +166,20 @@ std::string arena_name(const std::string& token, const std::string& host, Rank l
 
 // Those of this host wait for each other, and everybody has a word of everybody on other hosts. So who cannot
 // be reached is told now, and connections are complete before anything is built on them: that a peer dies
-// while they are being made is more than UCX 1.13 survives ("Assertion ... failed" in tcp_ep.c).
+// while they are being made is more than UCX 1.13 survives ("Assertion ... failed" in tcp_ep.c). The word is
+// too long for a frame, so that the connection for bulk data is there as well.
 runtime::Task<> greet(transport::Transport& net, std::vector<Rank> members, std::vector<Rank> others) {
   co_await collective::barrier(net, members, kHere);
+  const std::vector<std::byte> word(transport::wire::kInlineLimit + 1);
+  std::deque<std::vector<std::byte>> words(others.size(), word);
   std::deque<transport::Receiving> heard;
   std::deque<transport::Sending> said;
-  for (const Rank rank : others) {
-    heard.emplace_back(net, rank, kHere, std::span<std::byte>());
-    said.emplace_back(net, rank, kHere, std::span<const std::byte>());
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    heard.emplace_back(net, others[i], kHere, std::span(words[i]));
+    said.emplace_back(net, others[i], kHere, std::span(word));
   }
-  for (auto& word : heard) co_await word;
-  for (auto& word : said) co_await word;
+  for (auto& receiving : heard) co_await receiving;
+  for (auto& sending : said) co_await sending;
 }
 
 void come_together(runtime::LoopScheduler& loop, transport::Transport& net, const std::vector<Rank>& members,

@@ -249,6 +249,9 @@ bool Remote::look_at_incoming() {
     }
     at = next;
   }
+  for (auto& [rank, peer] : peers_) {
+    if (any && peer.leaving && !peer.lost) part_from(rank);
+  }
   return any;
 }
 
@@ -279,11 +282,23 @@ void Remote::act_on(Rank from, const Head& head, std::span<const std::byte> data
     case Head::kAlive:
       return;
     case Head::kBye:
-      return lose_(from, "it left the run");
+      return part_from(from);
   }
 }
 
+// Bulk data may come after a good-bye that was said after it. Who leaves has let its transfers come to their
+// end.
+void Remote::part_from(Rank rank) {
+  Peer& peer = peers_.at(rank);
+  peer.leaving = std::any_of(incoming_.begin(), incoming_.end(), [&](const auto& item) {
+    return item.first.first == rank && item.second.transfer;
+  });
+  if (!peer.leaving) lose_(rank, "it left the run");
+}
+
+// What had come before is received before.
 void Remote::take_failure(Rank peer, const std::string& why) {
+  look_at_incoming();
   if (!peers_.at(peer).lost) lose_(peer, why);
 }
 

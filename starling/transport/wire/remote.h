@@ -79,6 +79,7 @@ class Remote final : private Engine::Client {
     Operation::Queue backlog;  // sends that wait until the engine has sent what it was given
     int silent = 0;            // looks at the clock since it was last heard
     bool spoken = false;       // to, since the last look
+    bool leaving = false;      // it has said good-bye, and what it sent before is still coming
     bool lost = false;
   };
 
@@ -88,6 +89,7 @@ class Remote final : private Engine::Client {
   void push(Rank to, std::uint64_t number);
   void finish(Rank to, std::uint64_t number);
   void drop_offer(Rank from, std::uint64_t number);
+  void part_from(Rank peer);
   void take(const Offer& offer, Inbound& receiving);
   void claim(const Offer& offer, Inbound& receiving);
   void divert(std::map<Key, Incoming>::iterator at);

@@ -1,12 +1,19 @@
 // Compiled where UCX is found; elsewhere ucx_absent.cpp takes its place.
 //
-// A UCX tag is (bulk or frame, sender, number of the transfer). Frames carry a number too: UCX matches them
-// in order, but a longer one may be complete after a shorter one behind it.
+// Frames and bulk data have lanes of their own. On one connection a frame would wait behind the data that is
+// in its socket, megabytes at the end of which the answer stands that lets the other direction begin.
+//
+// A UCX tag is the sender and the number of the frame or of the transfer. Frames are numbered because UCX
+// matches them in order, but a longer one may be complete after a shorter one behind it.
 #include "starling/transport/wire/ucx.h"
 
+#include <sys/epoll.h>
 #include <ucp/api/ucp.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <limits>
 #include <list>
 #include <map>
@@ -15,13 +22,13 @@
 
 #include "starling/core/error.h"
 #include "starling/transport/wire/ucx_context.h"
+#include "starling/transport/wire/ucx_lane.h"
 #include "starling/transport/wire/ucx_pieces.h"
 
 namespace starling::transport::wire {
 
 namespace {
 
-constexpr ucp_tag_t kBulk = ucp_tag_t{1} << 63;
 constexpr int kNumberBits = 48;
 constexpr ucp_tag_t kNumberMask = (ucp_tag_t{1} << kNumberBits) - 1;
 
@@ -47,7 +54,7 @@ class Ucx final : public Engine {
   void give_up(Rank peer) override;
   bool poll(Client& client) override;
   int descriptor() const override { return descriptor_; }
-  bool arm() override { return ucp_worker_arm(worker_) == UCS_OK; }
+  bool arm() override { return frames_.armed() && bulk_.armed(); }
   void flush(Duration patience) override;
 
  private:
@@ -61,9 +68,6 @@ class Ucx final : public Engine {
     std::uint64_t number = 0;
   };
   struct Peer {
-    ucp_ep_h endpoint = nullptr;
-    Ucx* engine = nullptr;
-    ucs_status_t failure = UCS_OK;
     std::list<Frame> out;
     std::size_t unsent = 0;
     std::uint64_t next_out = 0;
@@ -71,6 +75,7 @@ class Ucx final : public Engine {
     std::map<std::uint64_t, std::vector<std::byte>> early;  // frames whose predecessors are not complete
   };
 
+  bool progress();
   void take_in();
   bool give_out(Client& client);
   void forget_sent();
@@ -78,103 +83,93 @@ class Ucx final : public Engine {
 
   Rank self_;
   Silence silence_;
-  ucp_context_h context_ = nullptr;
-  ucp_worker_h worker_ = nullptr;
-  int descriptor_ = -1;
+  Context context_;
+  Lane frames_;
+  Lane bulk_;
+  int descriptor_;
   std::map<Rank, Peer> peers_;
   std::list<Coming> coming_;
-  bool any_failure_ = false;
 };
 
-Ucx::Ucx(Rank self) : self_(self), context_(make_context()) {
-  ucp_worker_params_t worker{};
-  worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // made by one thread, used by the loop's
-  try {
-    check(ucp_worker_create(context_, &worker, &worker_), "ucp_worker_create");
-    check(ucp_worker_get_efd(worker_, &descriptor_), "ucp_worker_get_efd");
-  } catch (...) {
-    if (worker_ != nullptr) ucp_worker_destroy(worker_);
-    ucp_cleanup(context_);
-    throw;
-  }
+// One that is readable when one of these is.
+int joined_descriptor(int first, int second) {
+  const int joined = epoll_create1(EPOLL_CLOEXEC);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  if (joined >= 0 && epoll_ctl(joined, EPOLL_CTL_ADD, first, &event) == 0 &&
+      epoll_ctl(joined, EPOLL_CTL_ADD, second, &event) == 0)
+    return joined;
+  const int why = errno;
+  if (joined >= 0) close(joined);
+  throw Error(concat("UCX: watching its descriptors: ", std::strerror(why)));
 }
+
+Ucx::Ucx(Rank self)
+    : self_(self),
+      frames_(context_.get()),
+      bulk_(context_.get()),
+      descriptor_(joined_descriptor(frames_.descriptor(), bulk_.descriptor())) {}
 
 Ucx::~Ucx() {
   for (auto& [rank, peer] : peers_) give_up(rank);
-  coming_.clear();
-  peers_.clear();
-  ucp_worker_destroy(worker_);
-  ucp_cleanup(context_);
+  close(descriptor_);
 }
 
+// The length of the first address, and both.
 std::string Ucx::card() const {
-  ucp_address_t* address = nullptr;
-  std::size_t length = 0;
-  check(ucp_worker_get_address(worker_, &address, &length), "ucp_worker_get_address");
-  std::string text(reinterpret_cast<const char*>(address), length);
-  ucp_worker_release_address(worker_, address);
-  return text;
+  const std::string frames = frames_.address();
+  return concat(frames.size(), " ", frames, bulk_.address());
 }
 
 void Ucx::connect(const std::vector<std::string>& cards, const std::vector<Rank>& peers) {
   for (const Rank rank : peers) {
-    Peer& peer = peers_[rank];
-    peer.engine = this;
-    ucp_ep_params_t params{};
-    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                        UCP_EP_PARAM_FIELD_ERR_HANDLER;
-    params.address = reinterpret_cast<const ucp_address_t*>(cards.at(static_cast<std::size_t>(rank)).data());
-    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-    params.err_handler.cb = [](void* self, ucp_ep_h, ucs_status_t status) {
-      auto& failed = *static_cast<Peer*>(self);
-      failed.failure = status;
-      failed.engine->any_failure_ = true;
-    };
-    params.err_handler.arg = &peer;
-    peer.failure = ucp_ep_create(worker_, &params, &peer.endpoint);  // it may have died meanwhile
-    any_failure_ |= peer.failure != UCS_OK;
+    const std::string& card = cards.at(static_cast<std::size_t>(rank));
+    const std::size_t space = card.find(' ');
+    if (space == std::string::npos) throw Error(concat("UCX: the address of rank ", rank, " is damaged"));
+    const auto length = static_cast<std::size_t>(
+        parse_integer(card.substr(0, space), "UCX: an address", 0, static_cast<long long>(card.size() - space - 1)));
+    peers_[rank];
+    frames_.connect(rank, card.substr(space + 1, length));
+    bulk_.connect(rank, card.substr(space + 1 + length));
   }
 }
 
 void Ucx::post(Rank to, std::vector<std::byte> frame) {
+  if (!frames_.reaches(to)) return;
   Peer& peer = peers_.at(to);
-  if (peer.endpoint == nullptr) return;
-  ucp_request_param_t param{};
-  const ucs_status_ptr_t returned =
-      ucp_tag_send_nbx(peer.endpoint, frame.data(), frame.size(), tag_of(self_, peer.next_out++), &param);
-  Request request(returned);
+  Request request(frames_.send(to, frame.data(), frame.size(), tag_of(self_, peer.next_out++)));
   if (!request.under_way()) return;
   peer.unsent += frame.size();
   peer.out.push_back({std::move(request), std::move(frame)});
 }
 
 std::unique_ptr<Transfer> Ucx::push(Rank to, std::uint64_t number, std::span<const std::byte> data) {
-  const Peer& peer = peers_.at(to);
-  const ucp_tag_t tag = kBulk | tag_of(self_, number);
-  return std::make_unique<Pieces>(
-      worker_, data.size(), kDepth, [&peer, tag, data](std::size_t at, std::size_t size) {
-        ucp_request_param_t param{};
-        if (peer.endpoint == nullptr) return UCS_STATUS_PTR(UCS_ERR_NOT_CONNECTED);
-        return ucp_tag_send_nbx(peer.endpoint, data.data() + at, size, tag, &param);
-      });
+  return std::make_unique<Pieces>(bulk_.worker(), data.size(), kDepth,
+                                  [this, to, tag = tag_of(self_, number), data](std::size_t at, std::size_t size) {
+                                    return bulk_.send(to, data.data() + at, size, tag);
+                                  });
 }
 
 // All at once: what comes before its receive is posted would be copied.
 std::unique_ptr<Transfer> Ucx::pull(Rank from, std::uint64_t number, std::span<std::byte> data) {
-  const ucp_tag_t tag = kBulk | tag_of(from, number);
   const auto all = std::numeric_limits<std::size_t>::max();
   return std::make_unique<Pieces>(
-      worker_, data.size(), all, [worker = worker_, tag, data](std::size_t at, std::size_t size) {
+      bulk_.worker(), data.size(), all,
+      [worker = bulk_.worker(), tag = tag_of(from, number), data](std::size_t at, std::size_t size) {
         ucp_request_param_t param{};
         return ucp_tag_recv_nbx(worker, data.data() + at, size, tag, ~ucp_tag_t{0}, &param);
       });
 }
 
+bool Ucx::progress() {
+  const bool frames = frames_.progress();
+  return bulk_.progress() || frames;
+}
+
 Transfer::State Ucx::settle(Transfer& transfer, Rank peer, Duration patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (transfer.state() == Transfer::State::kUnderWay) {
-    if (ucp_worker_progress(worker_) == 0 && std::chrono::steady_clock::now() > deadline) {
+    if (!progress() && std::chrono::steady_clock::now() > deadline) {
       give_up(peer);
       transfer.cancel();
     }
@@ -182,30 +177,24 @@ Transfer::State Ucx::settle(Transfer& transfer, Rank peer, Duration patience) {
   return transfer.state();
 }
 
-// Everything under way to the peer ends with an error. A receive that waits for it is cancelled by its owner.
 void Ucx::give_up(Rank rank) {
+  frames_.close(rank);
+  bulk_.close(rank);
   Peer& peer = peers_.at(rank);
-  if (peer.endpoint == nullptr) return;
-  ucp_request_param_t param{};
-  param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-  param.flags = UCP_EP_CLOSE_FLAG_FORCE;
-  const Request closing(ucp_ep_close_nbx(std::exchange(peer.endpoint, nullptr), &param));
-  while (closing.under_way()) ucp_worker_progress(worker_);
-  peer.failure = UCS_OK;  // closing by force is one too
   peer.out.clear();
   peer.unsent = 0;
 }
 
 void Ucx::take_in() {
   ucp_tag_recv_info_t info{};
-  while (ucp_tag_message_h message = ucp_tag_probe_nb(worker_, 0, kBulk, 1, &info)) {
+  while (ucp_tag_message_h message = ucp_tag_probe_nb(frames_.worker(), 0, 0, 1, &info)) {
     Coming coming;
     coming.frame.bytes.resize(info.length);
     coming.from = static_cast<Rank>(info.sender_tag >> kNumberBits);
     coming.number = info.sender_tag & kNumberMask;
     ucp_request_param_t param{};
     coming.frame.request =
-        ucp_tag_msg_recv_nbx(worker_, coming.frame.bytes.data(), info.length, message, &param);
+        ucp_tag_msg_recv_nbx(frames_.worker(), coming.frame.bytes.data(), info.length, message, &param);
     coming_.push_back(std::move(coming));
   }
 }
@@ -243,32 +232,29 @@ void Ucx::forget_sent() {
 }
 
 bool Ucx::tell_failures(Client& client) {
-  any_failure_ = false;
   bool any = false;
-  for (auto& [rank, peer] : peers_) {
-    const ucs_status_t failure = std::exchange(peer.failure, UCS_OK);
-    if (failure == UCS_OK) continue;
-    client.take_failure(rank, concat("its connection ended (UCX: ", ucs_status_string(failure), ")"));
-    any = true;
+  for (Lane* const lane : {&frames_, &bulk_}) {
+    lane->tell_failures([&](Rank rank, ucs_status_t failure) {
+      client.take_failure(rank, concat("its connection ended (UCX: ", ucs_status_string(failure), ")"));
+      any = true;
+    });
   }
   return any;
 }
 
 bool Ucx::poll(Client& client) {
   bool any = false;
-  while (ucp_worker_progress(worker_) != 0) any = true;
+  while (progress()) any = true;
   take_in();
   any |= give_out(client);
   forget_sent();
-  if (any_failure_) any |= tell_failures(client);
-  return any;
+  return tell_failures(client) || any;
 }
 
 void Ucx::flush(Duration patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
-  ucp_request_param_t param{};
-  const Request flushing(ucp_worker_flush_nbx(worker_, &param));
-  while (flushing.under_way() && std::chrono::steady_clock::now() < deadline) ucp_worker_progress(worker_);
+  const Request frames = frames_.flush(), bulk = bulk_.flush();
+  while ((frames.under_way() || bulk.under_way()) && std::chrono::steady_clock::now() < deadline) progress();
 }
 
 }  // namespace

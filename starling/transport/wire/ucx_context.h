@@ -52,18 +52,27 @@ inline void suit_tcp(ucp_config_t* config) {
   }
 }
 
-inline ucp_context_h make_context() {
-  ucp_config_t* config = nullptr;
-  check(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
-  suit_tcp(config);
-  ucp_params_t params{};
-  params.field_mask = UCP_PARAM_FIELD_FEATURES;
-  params.features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;
-  ucp_context_h context = nullptr;
-  const ucs_status_t status = ucp_init(&params, config, &context);
-  ucp_config_release(config);
-  check(status, "ucp_init");
-  return context;
-}
+class Context {
+ public:
+  Context() {
+    ucp_config_t* config = nullptr;
+    check(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
+    suit_tcp(config);
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;
+    const ucs_status_t status = ucp_init(&params, config, &context_);
+    ucp_config_release(config);
+    check(status, "ucp_init");
+  }
+  ~Context() { ucp_cleanup(context_); }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  ucp_context_h get() const { return context_; }
+
+ private:
+  ucp_context_h context_ = nullptr;
+};
 
 }  // namespace starling::transport::wire

@@ -14,9 +14,8 @@
 
 namespace starling::transport::wire {
 
-// UCX sends what it is given in order, so the frames behind a long message would wait for all of it; one of
-// them may be what the other direction waits for. So it is given a few pieces at a time. All hosts must cut
-// alike.
+// UCX sends what it is given in order, so a message would wait for all of a longer one before it. So it is
+// given a few pieces of each at a time. All hosts must cut alike.
 inline constexpr std::size_t kPiece = std::size_t{256} << 10;
 inline constexpr std::size_t kDepth = 4;
 

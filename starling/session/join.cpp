@@ -1,5 +1,6 @@
 #include "starling/session/join.h"
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <map>
@@ -185,7 +186,14 @@ runtime::Task<> greet(transport::Transport& net, std::vector<Rank> members, std:
 void come_together(runtime::LoopScheduler& loop, transport::Transport& net, const std::vector<Rank>& members,
                    const std::vector<Rank>& others, Duration patience) {
   net.set_patience(patience);
-  runtime::run(loop, greet(net, members, others), "joining");
+  try {
+    runtime::run(loop, greet(net, members, others), "joining");
+  } catch (const PeerLost& lost) {
+    const bool elsewhere = std::find(others.begin(), others.end(), lost.rank) != others.end();
+    throw PeerLost(lost.rank,
+                   concat(net.why_lost(lost.rank), ", while joining",
+                          elsewhere ? "; do both hosts let connections to any port through?" : ""));
+  }
   net.set_patience(transport::Transport::kDefaultPatience);
 }
 

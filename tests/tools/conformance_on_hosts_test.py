@@ -6,11 +6,9 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-TOOL = str(Path(__file__).resolve().parents[2] / "tools" / "hosts")
-BED = f"conf{os.getpid()}"
-SKIPPED = 77
+from beds import BED, TOOL, Bed, leave_without_hosts
+
 PATIENCE = 240  # seconds
 
 
@@ -26,22 +24,16 @@ def command(engine, program, mpirun):
 
 
 def main():
-    check = subprocess.run([TOOL, "check"], capture_output=True, text=True)
-    if check.returncode != 0:
-        print(check.stdout + check.stderr)
-        return SKIPPED
+    leave_without_hosts()
     engine, program, mpirun = (sys.argv[1:] + [""])[:3]
-    subprocess.run([TOOL, "up", "--name", BED, "--hosts", "a,b", "--rate", "1gbit"], check=True)
-    try:
+    with Bed("a,b"):
         networks = f"starling-{BED}-a,starling-{BED}-b"
         done = subprocess.run(command(engine, os.path.abspath(program), mpirun), timeout=PATIENCE,
                               env=os.environ | {"STARLING_TEST_NETWORKS": networks}, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, text=True)
-        print(done.stdout)
-        ran = "[  PASSED  ]" in done.stdout and "[  PASSED  ] 0 tests" not in done.stdout
-        return done.returncode if done.returncode != 0 or ran else 1
-    finally:
-        subprocess.run([TOOL, "down", "--name", BED], check=True)
+    print(done.stdout)
+    ran = "[  PASSED  ]" in done.stdout and "[  PASSED  ] 0 tests" not in done.stdout
+    return done.returncode if done.returncode != 0 or ran else 1
 
 
 if __name__ == "__main__":

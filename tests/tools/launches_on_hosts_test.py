@@ -14,17 +14,12 @@ import time
 import unittest
 from pathlib import Path
 
-TOOL = str(Path(__file__).resolve().parents[2] / "tools" / "hosts")
-BED = f"launch{os.getpid()}"
+from beds import BED, TOOL, OnTwoHosts, leave_without_hosts, pids_on
+
 AGENT = f"{shlex.quote(TOOL)} agent --name {BED}"
 STARLING = PROGRAM = ""
-SKIPPED = 77
 PATIENCE = 60  # seconds; nothing takes that long
 ENDLESS = "sleep 1000 & echo started; wait"  # with a child
-
-
-def hosts(*words):
-    return subprocess.run([TOOL, *words], capture_output=True, text=True, timeout=60)
 
 
 def launch(*words):
@@ -32,21 +27,7 @@ def launch(*words):
                             stderr=subprocess.PIPE, text=True)
 
 
-def pids_on(host):
-    return subprocess.run(["ip", "netns", "pids", f"starling-{BED}-{host}"], capture_output=True, text=True,
-                          check=True).stdout.split()
-
-
-class LaunchesOnHosts(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        made = hosts("up", "--name", BED, "--hosts", "a,b", "--rate", "1gbit")
-        assert made.returncode == 0, made.stderr
-
-    @classmethod
-    def tearDownClass(cls):
-        hosts("down", "--name", BED)
-
+class LaunchesOnHosts(OnTwoHosts):
     def assert_nothing_is_left(self):
         deadline = time.monotonic() + PATIENCE
         while left := pids_on("a") + pids_on("b"):
@@ -135,9 +116,7 @@ class LaunchesOnHosts(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if hosts("check").returncode != 0:
-        print(hosts("check").stdout + hosts("check").stderr)
-        sys.exit(SKIPPED)
+    leave_without_hosts()
     STARLING = os.path.abspath(sys.argv.pop(1))
     PROGRAM = os.path.abspath(sys.argv.pop(1))
     unittest.main()

@@ -13,19 +13,14 @@ import tempfile
 import time
 from pathlib import Path
 
-TOOL = str(Path(__file__).resolve().parents[2] / "tools" / "hosts")
-BED = f"lost{os.getpid()}"
-SKIPPED = 77
+from beds import BED, SKIPPED, TOOL, Bed, hosts, leave_without_hosts, pids_on
+
 PATIENCE = 120  # seconds; a run takes 15
 STEPS = 300
 
 
-def tool(*words):
-    return subprocess.run([TOOL, *words], check=True, capture_output=True, text=True).stdout
-
-
 def kill_host(host):
-    pids = subprocess.run(["ip", "netns", "pids", f"starling-{BED}-{host}"], capture_output=True, text=True).stdout.split()
+    pids = pids_on(host)
     if pids:
         subprocess.run(["kill", "-9", *pids], stderr=subprocess.DEVNULL)
 
@@ -39,14 +34,13 @@ def start(program, folder):
 
 def lose_a_host(program, moment):
     """What went wrong, or nothing."""
-    tool("up", "--name", BED, "--hosts", "a,b,c", "--rate", "1gbit")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, Bed("a,b,c"):
         launcher = start(program, f"{folder}/run")
         try:
             while "epoch" not in (line := launcher.stderr.readline()) and line:
                 pass  # until it trains
             time.sleep(moment.uniform(0, 1.5))  # any moment must do
-            tool("link", "--name", BED, "c", "down")
+            assert hosts("link", "--name", BED, "c", "down").returncode == 0
             time.sleep(moment.uniform(0, 1))
             kill_host("c")
             _, err = launcher.communicate(timeout=PATIENCE)
@@ -58,14 +52,13 @@ def lose_a_host(program, moment):
             return "" if fine else f"steps of the workers: {steps}; {err}"
         finally:
             launcher.kill()
-            tool("down", "--name", BED)
 
 
 def main():
-    check = subprocess.run([TOOL, "check"], capture_output=True, text=True)
+    leave_without_hosts()
     program = os.path.abspath(sys.argv[1])
-    if check.returncode != 0 or not (Path(program).parent / "starling-trainer").exists():
-        print(check.stdout + check.stderr or "skipped: there is no starling-trainer")
+    if not (Path(program).parent / "starling-trainer").exists():
+        print("skipped: there is no starling-trainer")
         return SKIPPED
     times = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     moment = random.Random(times)

@@ -9,18 +9,12 @@ import signal
 import subprocess
 import sys
 import unittest
-from pathlib import Path
 
-TOOL = str(Path(__file__).resolve().parents[2] / "tools" / "hosts")
-BED = f"runs{os.getpid()}"
+from beds import BED, TOOL, OnTwoHosts, leave_without_hosts
+
 PROGRAM = ""
-SKIPPED = 77
 PLACES = ["a", "a", "b", "b"]  # of the ranks
 PATIENCE = 60  # seconds; nothing takes that long
-
-
-def hosts(*words):
-    return subprocess.run([TOOL, *words], capture_output=True, text=True, timeout=60)
 
 
 def start(rank, strategy, port, **more):
@@ -32,16 +26,7 @@ def start(rank, strategy, port, **more):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-class RunsOnHosts(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        made = hosts("up", "--name", BED, "--hosts", "a,b", "--rate", "1gbit")
-        assert made.returncode == 0, made.stderr
-
-    @classmethod
-    def tearDownClass(cls):
-        hosts("down", "--name", BED)
-
+class RunsOnHosts(OnTwoHosts):
     def run_all(self, strategy, port, **more):
         processes = [start(rank, strategy, port, **more) for rank in range(len(PLACES))]
         try:
@@ -72,8 +57,6 @@ class RunsOnHosts(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if hosts("check").returncode != 0:
-        print(hosts("check").stdout + hosts("check").stderr)
-        sys.exit(SKIPPED)
+    leave_without_hosts()
     PROGRAM = os.path.abspath(sys.argv.pop(1))
     unittest.main()

@@ -1,0 +1,51 @@
+"""What the tests on hosts of the test bed have in common."""
+
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+TOOL = str(Path(__file__).resolve().parents[2] / "tools" / "hosts")
+BED = f"test{os.getpid()}"
+SKIPPED = 77
+
+
+def hosts(*words):
+    return subprocess.run([TOOL, *words], capture_output=True, text=True, timeout=60)
+
+
+def pids_on(host):
+    return subprocess.run(["ip", "netns", "pids", f"starling-{BED}-{host}"], capture_output=True, text=True,
+                          check=True).stdout.split()
+
+
+def leave_without_hosts():
+    """Ends the test as skipped where namespaces cannot be made."""
+    check = hosts("check")
+    if check.returncode != 0:
+        print(check.stdout + check.stderr)
+        sys.exit(SKIPPED)
+
+
+class Bed:
+    """The hosts are there within a `with`."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def __enter__(self):
+        made = hosts("up", "--name", BED, "--hosts", self.names, "--rate", "1gbit")
+        assert made.returncode == 0, made.stderr
+        return self
+
+    def __exit__(self, *_):
+        hosts("down", "--name", BED)
+
+
+class OnTwoHosts(unittest.TestCase):
+    """a and b."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.enterClassContext(Bed("a,b"))

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "starling/session/rendezvous_server.h"
 #include "starling/transport/shm/handover.h"
 #include "starling/transport/shm/shm.h"
+#include "starling/transport/wire/greeting.h"
 #include "starling/transport/wire/mpi.h"
 #include "starling/transport/wire/ucx.h"
 
@@ -165,29 +165,18 @@ std::string arena_name(const std::string& token, const std::string& host, Rank l
   return concat("starling-", hash_of(std::as_bytes(std::span(secret))));
 }
 
-// Those of this host wait for each other, and everybody has a word of everybody on other hosts. So who cannot
-// be reached is told now, and connections are complete before anything is built on them: that a peer dies
-// while they are being made is more than UCX 1.13 survives ("Assertion ... failed" in tcp_ep.c). The word is
-// too long for a frame, so that the connection for bulk data is there as well.
-runtime::Task<> greet(transport::Transport& net, std::vector<Rank> members, std::vector<Rank> others) {
+// Those of this host wait for each other, and for a word of those on others.
+runtime::Task<> say_that_all_are_here(transport::Transport& net, std::vector<Rank> members,
+                                      std::vector<Rank> others) {
   co_await collective::barrier(net, members, kHere);
-  const std::vector<std::byte> word(transport::wire::kInlineLimit + 1);
-  std::deque<std::vector<std::byte>> words(others.size(), word);
-  std::deque<transport::Receiving> heard;
-  std::deque<transport::Sending> said;
-  for (std::size_t i = 0; i < others.size(); ++i) {
-    heard.emplace_back(net, others[i], kHere, std::span(words[i]));
-    said.emplace_back(net, others[i], kHere, std::span(word));
-  }
-  for (auto& receiving : heard) co_await receiving;
-  for (auto& sending : said) co_await sending;
+  co_await transport::wire::greet(net, others);
 }
 
 void come_together(runtime::LoopScheduler& loop, transport::Transport& net, const std::vector<Rank>& members,
                    const std::vector<Rank>& others, Duration patience) {
   net.set_patience(patience);
   try {
-    runtime::run(loop, greet(net, members, others), "joining");
+    runtime::run(loop, say_that_all_are_here(net, members, others), "joining");
   } catch (const PeerLost& lost) {
     const bool elsewhere = std::find(others.begin(), others.end(), lost.rank) != others.end();
     throw PeerLost(lost.rank,

@@ -139,10 +139,11 @@ TEST(Join, AProcessThatIsNotHeardOfIsNamed) {
       check(read(noticed[0], &word, 1) == 1, "being missed");
       raise(SIGKILL);
     }
-    check_equal(testing::error_text([&] { const Membership member(standing); }),
-                "rank 1 lost: nothing was heard of it for 300 ms, while joining; do both hosts let connections to "
-                "any port through?",
-                "the loss");
+    check_equal(
+        testing::error_text([&] { const Membership member(standing); }),
+        "rank 1 lost: nothing was heard of it for 300 ms, while joining; do both hosts let connections to "
+        "any port through?",
+        "the loss");
     check(write(noticed[1], &word, 1) == 1, "telling it");
   });
   EXPECT_TRUE(processes.wait()[0].good());

@@ -14,6 +14,7 @@
 #include "starling/runtime/run.h"
 #include "starling/session/forked_ranks.h"
 #include "starling/transport/shm/shm.h"
+#include "starling/transport/wire/greeting.h"
 #include "starling/transport/wire/ucx.h"
 #include "tests/support/process_rank.h"
 
@@ -70,7 +71,9 @@ void join(transport::Transport& known, const Host& host, Duration silence, const
     if (!host.arena->has(rank)) others.peers.push_back(rank);
   }
   others.engine->connect(cards, others.peers);
+  const std::vector<Rank> peers = others.peers;
   transport::ShmTransport net(loop, host.arena, known.rank(), known.size(), std::move(others));
+  runtime::run(loop, transport::wire::greet(net, peers));
   live_as_process(net, body);
 }
 

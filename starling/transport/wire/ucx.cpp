@@ -126,8 +126,8 @@ void Ucx::connect(const std::vector<std::string>& cards, const std::vector<Rank>
     const std::string& card = cards.at(static_cast<std::size_t>(rank));
     const std::size_t space = card.find(' ');
     if (space == std::string::npos) throw Error(concat("UCX: the address of rank ", rank, " is damaged"));
-    const auto length = static_cast<std::size_t>(
-        parse_integer(card.substr(0, space), "UCX: an address", 0, static_cast<long long>(card.size() - space - 1)));
+    const auto length = static_cast<std::size_t>(parse_integer(
+        card.substr(0, space), "UCX: an address", 0, static_cast<long long>(card.size() - space - 1)));
     peers_[rank];
     frames_.connect(rank, card.substr(space + 1, length));
     bulk_.connect(rank, card.substr(space + 1 + length));
@@ -144,10 +144,11 @@ void Ucx::post(Rank to, std::vector<std::byte> frame) {
 }
 
 std::unique_ptr<Transfer> Ucx::push(Rank to, std::uint64_t number, std::span<const std::byte> data) {
-  return std::make_unique<Pieces>(bulk_.worker(), data.size(), kDepth,
-                                  [this, to, tag = tag_of(self_, number), data](std::size_t at, std::size_t size) {
-                                    return bulk_.send(to, data.data() + at, size, tag);
-                                  });
+  return std::make_unique<Pieces>(
+      bulk_.worker(), data.size(), kDepth,
+      [this, to, tag = tag_of(self_, number), data](std::size_t at, std::size_t size) {
+        return bulk_.send(to, data.data() + at, size, tag);
+      });
 }
 
 // All at once: what comes before its receive is posted would be copied.

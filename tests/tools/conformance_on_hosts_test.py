@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from beds import BED, TOOL, Bed, leave_without_hosts
+from beds import BED, TOOL, Bed, hosts, leave_without_hosts
 
 PATIENCE = 240  # seconds
 
@@ -23,17 +23,26 @@ def command(engine, program, mpirun):
             "-H", "a:2,b:2", "--map-by", "node", program, "--gtest_color=no"]
 
 
+def passes(words):
+    networks = f"starling-{BED}-a,starling-{BED}-b"
+    done = subprocess.run(words, timeout=PATIENCE, env=os.environ | {"STARLING_TEST_NETWORKS": networks},
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    print(done.stdout)
+    return done.returncode == 0 and "[  PASSED  ]" in done.stdout and "[  PASSED  ] 0 tests" not in done.stdout
+
+
 def main():
     leave_without_hosts()
     engine, program, mpirun = (sys.argv[1:] + [""])[:3]
+    program = os.path.abspath(program)
     with Bed("a,b"):
-        networks = f"starling-{BED}-a,starling-{BED}-b"
-        done = subprocess.run(command(engine, os.path.abspath(program), mpirun), timeout=PATIENCE,
-                              env=os.environ | {"STARLING_TEST_NETWORKS": networks}, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, text=True)
-    print(done.stdout)
-    ran = "[  PASSED  ]" in done.stdout and "[  PASSED  ] 0 tests" not in done.stdout
-    return done.returncode if done.returncode != 0 or ran else 1
+        good = passes(command(engine, program, mpirun))
+        if engine == "ucx":
+            # On slow links data of a dead rank is on its way for long after its death is known.
+            for host in "ab":
+                assert hosts("rate", "--name", BED, host, "100mbit").returncode == 0
+            good &= passes([program, "--gtest_filter=*ARankMayDieInTheMiddle*/*ucx", "--gtest_repeat=4"])
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

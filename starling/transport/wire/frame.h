@@ -2,7 +2,7 @@
 //
 // A short message travels in its frame (kInline). A long one is offered; its receiver answers with kTake when
 // it has a place for it, and the bytes follow as a bulk transfer, or with kDiscard if it does not want them.
-// Nothing is copied on the way, and a sender waits for a slow receiver instead of filling its memory.
+// A sender waits for a slow receiver instead of filling its memory.
 //
 // A sender that gives up an offer keeps a copy, since the receiver may have taken the offer already, and says
 // kWithdraw. The answer is kTake, which was on its way, or kDropped: so both always agree on whether the

@@ -22,6 +22,7 @@
 
 #include "starling/core/error.h"
 #include "starling/transport/wire/ucx_context.h"
+#include "starling/transport/wire/ucx_landing.h"
 #include "starling/transport/wire/ucx_lane.h"
 #include "starling/transport/wire/ucx_pieces.h"
 
@@ -83,7 +84,9 @@ class Ucx final : public Engine {
 
   Rank self_;
   Silence silence_;
+  bool rdma_ = has_rdma();
   Context context_;
+  Trays trays_;
   Lane frames_;
   Lane bulk_;
   int descriptor_;
@@ -151,15 +154,17 @@ std::unique_ptr<Transfer> Ucx::push(Rank to, std::uint64_t number, std::span<con
       });
 }
 
-// All at once: what comes before its receive is posted would be copied.
+// RDMA cards put it where it belongs, and stop when the connection is torn down.
 std::unique_ptr<Transfer> Ucx::pull(Rank from, std::uint64_t number, std::span<std::byte> data) {
+  const ucp_tag_t tag = tag_of(from, number);
+  if (!rdma_) return std::make_unique<Landing>(bulk_.worker(), trays_, tag, data);
   const auto all = std::numeric_limits<std::size_t>::max();
-  return std::make_unique<Pieces>(
-      bulk_.worker(), data.size(), all,
-      [worker = bulk_.worker(), tag = tag_of(from, number), data](std::size_t at, std::size_t size) {
-        ucp_request_param_t param{};
-        return ucp_tag_recv_nbx(worker, data.data() + at, size, tag, ~ucp_tag_t{0}, &param);
-      });
+  return std::make_unique<Pieces>(bulk_.worker(), data.size(), all,
+                                  [worker = bulk_.worker(), tag, data](std::size_t at, std::size_t size) {
+                                    ucp_request_param_t param{};
+                                    return ucp_tag_recv_nbx(worker, data.data() + at, size, tag,
+                                                            ~ucp_tag_t{0}, &param);
+                                  });
 }
 
 bool Ucx::progress() {

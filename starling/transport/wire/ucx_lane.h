@@ -72,8 +72,7 @@ class Lane {
     return ucp_tag_send_nbx(found->second.endpoint, data, size, tag, &param);
   }
 
-  // Everything under way to the peer ends with an error, and nothing comes from it any more. A receive that
-  // waits for it is cancelled by its owner.
+  // Everything under way to the peer ends with an error. What is under way from it may still come.
   void close(Rank rank) {
     const auto found = peers_.find(rank);
     if (found == peers_.end()) return;
@@ -83,7 +82,6 @@ class Lane {
       param.flags = UCP_EP_CLOSE_FLAG_FORCE;
       const Request closing(ucp_ep_close_nbx(found->second.endpoint, &param));
       while (closing.under_way()) progress();
-      let_go();
     }
     peers_.erase(found);
   }
@@ -106,15 +104,6 @@ class Lane {
   }
 
  private:
-  // UCX lets go of the connection later, in its progress, and until then what is in its socket would still be
-  // written to the memory of receives. A flush is done after that; it also waits for what is under way to
-  // others, hence the limit.
-  void let_go() {
-    const Request letting_go = flush();
-    for (int i = 0; i < kEnough && letting_go.under_way(); ++i) progress();
-  }
-  static constexpr int kEnough = 1000;
-
   struct Peer {
     ucp_ep_h endpoint = nullptr;
     Lane* lane = nullptr;

@@ -16,6 +16,7 @@ from pathlib import Path
 
 PROGRAM = STARLING = WITH = ""
 SKIPPED = 77
+TOKEN = f"secret{os.getpid()}"  # memory is found by it, and tests run side by side
 PATIENCE = 100  # seconds; nothing takes that long
 TRAIN = ["train", "--model", "mlp", "--steps", "3", "--eval-points", "1", "--json"]
 
@@ -174,7 +175,7 @@ class Srun(Case):
         self.check_workers("".join(out for out, _, _ in results), 3)
 
     def test_ranks_of_several_hosts(self):
-        results = self.run_all(4, [PROGRAM], hosts=2, STARLING_TOKEN="secret",
+        results = self.run_all(4, [PROGRAM], hosts=2, STARLING_TOKEN=TOKEN,
                                each=lambda rank: {"STARLING_HOST": f"host{rank // 2}"})
         if "no network" in results[0][1]:
             self.skipTest(results[0][1])
@@ -222,7 +223,7 @@ class Torchrun(Case):
         for node in "01":
             flags = ["--nnodes", "2", "--node-rank", node, "--master-addr", "127.0.0.1", "--master-port", port,
                      "--nproc-per-node", "2"]
-            processes.append(start(self.words(*flags, PROGRAM), STARLING_HOST=f"host{node}", STARLING_TOKEN="secret"))
+            processes.append(start(self.words(*flags, PROGRAM), STARLING_HOST=f"host{node}", STARLING_TOKEN=TOKEN))
         results = finish(processes)
         if any("no network" in err for _, err, _ in results):
             self.skipTest(results[0][1])

@@ -152,7 +152,8 @@ TEST(Started, ProcessesOfSeveralHostsJoin) {
   const int port = free_port() - 1;
   ForkedRanks processes(4, [&](transport::Transport& known) {
     setenv("STARLING_HOST", concat("h", known.rank() / 2).c_str(), 1);
-    const Variables variables = with(torchrun(known.rank(), 4, 2, port), "STARLING_TOKEN", concat("a secret, ", port));
+    const Variables variables =
+        with(torchrun(known.rank(), 4, 2, port), "STARLING_TOKEN", concat("a secret, ", port));
     Membership member(read_standing(variables));
     check_equal(std::string(member.net().name()), "shm+ucx", "the transport");
     check(member.standing().host_of_rank == std::vector<int>{0, 0, 1, 1}, "who is where");

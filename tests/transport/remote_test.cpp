@@ -57,6 +57,39 @@ TEST_F(RemoteTest, ASilentRankIsLost) {
   EXPECT_EQ(world.run(2, stop_and_be_missed), (std::vector<std::string>{"", "killed"}));
 }
 
+// A receive is taken back while its message is half there, and its sender stands still.
+Task<> stop_halfway(Peer& self) {
+  std::vector<std::byte> much(std::size_t{128} << 20);  // more than passes in the time before the stop
+  if (self.net.rank() == 1) {
+    const pid_t own = getpid();
+    co_await self.net.send(0, 1, std::as_bytes(std::span(&own, 1)));
+    const Sending sending(self.net, 0, 2, much);
+    co_await runtime::sleep_for(10ms);
+    raise(SIGSTOP);
+    co_return;
+  }
+  pid_t other = 0;
+  co_await self.net.recv(1, 1, std::as_writable_bytes(std::span(&other, 1)));
+  std::string missed;
+  try {
+    const Receiving receiving(self.net, 1, 2, much);
+    co_await runtime::sleep_for(20ms);
+  } catch (const PeerLost&) {  // NOLINT(bugprone-empty-catch): so early it would be found below
+  }
+  try {
+    co_await self.net.recv(1, 3, {});
+  } catch (const PeerLost& lost) {
+    missed = lost.what();
+  }
+  kill(other, SIGKILL);
+  testing::check_contains(missed, "rank 1 lost: nothing was heard of it for");
+}
+
+TEST_F(RemoteTest, ASenderThatStopsHalfwayHoldsNobodyUp) {
+  testing::WireWorld world(0, 200ms);
+  EXPECT_EQ(world.run(2, stop_halfway), (std::vector<std::string>{"", "killed"}));
+}
+
 // They compute, say nothing and are asked for nothing, for many times the silence that is allowed.
 Task<> rest_and_meet(Peer& self) {
   co_await runtime::sleep_for(600ms);

@@ -28,6 +28,9 @@ class Transfer {
   // Ends it if nothing has come yet, so that its memory stays as it is; for pulls. False if it must be waited
   // for.
   virtual bool cancel() = 0;
+  // Goes on into other memory of the same size, with what has come, and leaves the old alone; for pulls.
+  // False if it cannot.
+  virtual bool move_to(std::span<std::byte>) { return false; }
 };
 
 class Engine {

@@ -205,8 +205,11 @@ void Remote::divert(std::map<Key, Incoming>::iterator at) {
   const auto [from, number] = at->first;
   Incoming& incoming = at->second;
   incoming.receiving = nullptr;
-  if (incoming.own.empty() && incoming.transfer->cancel()) {
-    incoming.own.resize(incoming.target.size());
+  std::vector<std::byte> own(incoming.own.empty() ? incoming.target.size() : 0);
+  if (incoming.own.empty() && incoming.transfer->move_to(own)) {
+    incoming.own = std::move(own);
+  } else if (incoming.own.empty() && incoming.transfer->cancel()) {
+    incoming.own = std::move(own);
     incoming.transfer = engine_->pull(from, number, incoming.own);
   } else if (incoming.own.empty()) {
     const auto ended = engine_->settle(*incoming.transfer, from, silence_);

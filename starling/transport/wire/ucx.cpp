@@ -178,6 +178,7 @@ Transfer::State Ucx::settle(Transfer& transfer, Rank peer, Duration patience) {
     if (!progress() && std::chrono::steady_clock::now() > deadline) {
       give_up(peer);
       transfer.cancel();
+      return Transfer::State::kFailed;  // a receive that has begun never ends
     }
   }
   return transfer.state();

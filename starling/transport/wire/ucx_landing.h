@@ -70,11 +70,17 @@ class Landing final : public Transfer {
     return !any_ended_ &&
            std::all_of(under_way_.begin(), under_way_.end(), [&](Piece& piece) { return withdraw(piece); });
   }
+  bool move_to(std::span<std::byte> other) override {
+    std::copy_n(data_.begin(), under_way_.empty() ? next_ : under_way_.front().at, other.begin());
+    data_ = other;
+    return true;
+  }
 
  private:
   struct Piece {
     Trays::Tray tray;
-    std::span<std::byte> target;
+    std::size_t at;
+    std::size_t size;
     Request request;
   };
   // As many as may come between two looks; what comes before its receive is posted is copied once more.
@@ -95,7 +101,7 @@ class Landing final : public Transfer {
     under_way_.pop_front();
     any_ended_ = true;
     if (piece.request.status() == UCS_OK) {
-      std::memcpy(piece.target.data(), piece.tray.get(), piece.target.size());
+      std::memcpy(data_.data() + piece.at, piece.tray.get(), piece.size);
     } else {
       failed_ = true;
     }
@@ -103,11 +109,10 @@ class Landing final : public Transfer {
   }
 
   void post_next() const {
-    Piece piece{trays_.take(), data_.subspan(next_, std::min(kPiece, data_.size() - next_)), {}};
+    Piece piece{trays_.take(), next_, std::min(kPiece, data_.size() - next_), {}};
     ucp_request_param_t param{};
-    piece.request =
-        ucp_tag_recv_nbx(worker_, piece.tray.get(), piece.target.size(), tag_, ~ucp_tag_t{0}, &param);
-    next_ += piece.target.size();
+    piece.request = ucp_tag_recv_nbx(worker_, piece.tray.get(), piece.size, tag_, ~ucp_tag_t{0}, &param);
+    next_ += piece.size;
     under_way_.push_back(std::move(piece));
   }
 

@@ -105,7 +105,7 @@ TEST(Join, TheSilenceThatIsAllowedCanBeChosen) {
   int noticed[2];
   ASSERT_EQ(pipe(noticed), 0);
   on_hosts(2, 2, [&](Standing standing) {
-    standing.silence = std::chrono::milliseconds(300);
+    standing.silence = std::chrono::seconds(1);
     Membership member(standing);
     char word = '.';
     if (standing.rank == 1) {
@@ -114,7 +114,7 @@ TEST(Join, TheSilenceThatIsAllowedCanBeChosen) {
     }
     const std::string loss = testing::error_text(
         [&] { runtime::run(member.net().scheduler(), wait_for_nothing(member.net(), 1)); });
-    check_equal(loss, "rank 1 lost: nothing was heard of it for 300 ms", "the loss");
+    check_equal(loss, "rank 1 lost: nothing was heard of it for 1 s", "the loss");
     check(write(noticed[1], &word, 1) == 1, "telling it");
   });
   close(noticed[0]);
@@ -129,19 +129,19 @@ TEST(Join, AProcessThatIsNotHeardOfIsNamed) {
   const int port = free_port();
   ForkedRanks processes(2, [&](transport::Transport& known) {
     Standing standing = standing_of(known.rank(), 2, port);
-    standing.silence = std::chrono::milliseconds(300);
+    standing.silence = std::chrono::seconds(1);
     char word = '.';
     if (known.rank() == 1) {
       const auto engine = transport::wire::make_ucx(1);
       MeetingPoint point = parse_meeting_point(standing.rendezvous, "");
       point.token = standing.token;
-      meet(point, 1, 2, concat("another\n300 ms\nucx\n", engine->card()), std::chrono::seconds(60));
+      meet(point, 1, 2, concat("another\n1 s\nucx\n", engine->card()), std::chrono::seconds(60));
       check(read(noticed[0], &word, 1) == 1, "being missed");
       raise(SIGKILL);
     }
     check_equal(
         testing::error_text([&] { const Membership member(standing); }),
-        "rank 1 lost: nothing was heard of it for 300 ms, while joining; do both hosts let connections to "
+        "rank 1 lost: nothing was heard of it for 1 s, while joining; do both hosts let connections to "
         "any port through?",
         "the loss");
     check(write(noticed[1], &word, 1) == 1, "telling it");

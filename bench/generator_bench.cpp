@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "starling/coordination/group_book.h"
+#include "starling/coordination/group_table.h"
 
 namespace {
 
@@ -16,7 +16,7 @@ void requests(benchmark::State& state, GroupRules::Kind kind) {
   const auto workers = static_cast<std::size_t>(state.range(0));
   GroupRules rules;
   rules.kind = kind;
-  GroupBook book(std::vector<int>(workers, 0), make_policy(rules, Random(1)));
+  GroupTable book(std::vector<int>(workers, 0), make_policy(rules, Random(1)));
   std::vector<std::uint64_t> counts(workers), finished(workers);
   std::vector<Rank> order(workers);
   for (std::size_t i = 0; i < workers; ++i) order[i] = static_cast<Rank>(i);
@@ -26,11 +26,11 @@ void requests(benchmark::State& state, GroupRules::Kind kind) {
     random.shuffle(order);
     std::deque<IssuedGroup> given;
     for (const Rank rank : order) {
-      GroupNote note;
+      GroupMessage note;
       note.count = ++counts[static_cast<std::size_t>(rank)];
       note.finished = finished[static_cast<std::size_t>(rank)];
       note.section = std::chrono::milliseconds(100);
-      for (const GroupBook::Answer& answer : book.ask(rank, note, now)) {
+      for (const GroupTable::Answer& answer : book.ask(rank, note, now)) {
         finished[static_cast<std::size_t>(answer.to)] = answer.group.number;
         if (answer.group.number > 0 && answer.group.members.front() == answer.to)
           given.push_back(answer.group);

@@ -26,9 +26,10 @@ using transport::Transport;
 constexpr int kRepeats = 4;
 constexpr std::size_t kElements = 1000;
 
-std::vector<sim::HostSpec> hosts(int count) {
-  const sim::Link outside{1.25e9, std::chrono::microseconds(50)};
-  return std::vector<sim::HostSpec>(static_cast<std::size_t>(count), sim::HostSpec{"host", outside, {}});
+std::vector<cluster::HostSpec> hosts(int count) {
+  const cluster::Link outside{1.25e9, std::chrono::microseconds(50)};
+  return std::vector<cluster::HostSpec>(static_cast<std::size_t>(count),
+                                        cluster::HostSpec{"host", outside, {}});
 }
 
 Group everyone(int ranks) {

@@ -4,10 +4,10 @@
 
 #include <memory>
 
-#include "cli/curves.h"
+#include "cli/accuracy_plot.h"
 #include "starling/core/error.h"
 #include "starling/core/text.h"
-#include "starling/record/output_file.h"
+#include "starling/record/atomic_file.h"
 
 namespace starling::cli {
 namespace {
@@ -51,7 +51,7 @@ void compare(const CompareText& text) {
       text.accuracy ? parse_number(*text.accuracy, "--accuracy", 0, 1) : common_accuracy(runs);
   print(runs, accuracy);
   if (!text.svg) return;
-  record::OutputFile file(*text.svg);
+  record::AtomicFile file(*text.svg);
   file.stream() << draw(runs, accuracy);
   file.publish();
   fmt::print("picture in {}\n", *text.svg);

@@ -11,7 +11,7 @@
 #include "starling/core/error.h"
 #include "starling/data/dataset.h"
 #include "starling/data/idx.h"
-#include "starling/record/folder.h"
+#include "starling/record/run_folder.h"
 
 namespace starling::cli {
 namespace {
@@ -88,7 +88,7 @@ void write(const Request& request, const DataSet& set) {
         concat("--out: '", request.name, "' cannot be written as IDX files; allowed: sets of grey pictures"));
   }
   const std::size_t bytes = images->train.pixels.size() + images->test.pixels.size();
-  const record::Folder folder(*request.out, request.force, bytes, kIdx);
+  const record::RunFolder folder(*request.out, request.force, bytes, kIdx);
   data::write_idx(folder.path(), *images);
   for (const std::string_view file : data::kIdxFiles) fmt::print("{}\n", (folder.path() / file).string());
 }

@@ -10,14 +10,14 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "cli/contests.h"
-#include "cli/machine.h"
-#include "cli/programs.h"
+#include "cli/bench/bench_subjects.h"
+#include "cli/common/find_program.h"
+#include "cli/common/machine.h"
 #include "starling/collective/select.h"
 #include "starling/core/combine.h"
 #include "starling/core/error.h"
 #include "starling/core/version.h"
-#include "starling/session/standing.h"
+#include "starling/join/run_environment.h"
 #include "starling/strategy/registry.h"
 #include "starling/transport/wire/mpi.h"
 #include "starling/transport/wire/ucx.h"
@@ -52,7 +52,7 @@ std::string build_type() {
 #elif defined(__SANITIZE_THREAD__)
   words.emplace_back("thread sanitizer");
 #endif
-  return join(words);
+  return join_texts(words);
 }
 
 // The processor's features that the vector kernels in use are compiled for.
@@ -125,22 +125,23 @@ Json all_reduce_tables() {
           {"network", collective::Selection::network().text()}};
 }
 
-// As a program that uses Starling would see itself. Variables that make no sense are news here, not an error.
+// As a program that uses Starling would see itself. EnvironmentVariables that make no sense are news here,
+// not an error.
 Json this_process() {
   try {
-    const session::Standing standing = session::read_standing();
-    if (standing.started_by.empty()) {
+    const join::RunEnvironment environment = join::read_run_environment();
+    if (environment.started_by.empty()) {
       return {{"started_by",
                "nobody: none of STARLING_RANK, RANK, OMPI_COMM_WORLD_RANK, PMI_RANK is set, nor SLURM_PROCID "
                "in a step of srun"},
               {"rank", 0},
               {"ranks", 1}};
     }
-    return {{"started_by", standing.started_by},
-            {"joins", session::text_of_way(standing)},
-            {"rank", standing.rank},
-            {"ranks", standing.ranks},
-            {"workers", standing.workers}};
+    return {{"started_by", environment.started_by},
+            {"joins", join::join_method_text(environment)},
+            {"rank", environment.rank},
+            {"ranks", environment.ranks},
+            {"workers", environment.workers}};
   } catch (const InvalidArgument& error) {
     return {{"error", error.what()}};
   }
@@ -157,7 +158,7 @@ Json collect() {
   json["features"] = features_used();
   json["transports"] = to_json(transports());
   json["frameworks"] = to_json({{"libtorch", libtorch()}});
-  for (const strategy::Row& row : strategy::registry()) json["strategies"][row.name] = row.summary;
+  for (const strategy::StrategyEntry& row : strategy::registry()) json["strategies"][row.name] = row.summary;
   json["peers"] = to_json(found_peers());
   json["allreduce"] = all_reduce_tables();
   json["process"] = this_process();
@@ -178,7 +179,7 @@ void print(const Json& json) {
   fmt::print("compiler      {}, {}\n", text("compiler"), text("build"));
   fmt::print("processor     {}, {} usable\n", text("cpu"), cores_text(json["cores"].get<int>()));
   fmt::print("kernels       {}, using {}\n", text("kernels"),
-             features.empty() ? "no extra features" : join(features));
+             features.empty() ? "no extra features" : join_texts(features));
   fmt::print("\ntransports\n");
   print_parts(json["transports"]);
   fmt::print("\nframeworks\n");
@@ -210,7 +211,7 @@ void add_info(CLI::App& app) {
   command->callback([as_json] {
     const Json json = collect();
     if (*as_json) {
-      // Variables of the environment need not be UTF-8.
+      // EnvironmentVariables of the environment need not be UTF-8.
       fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
     } else {
       print(json);

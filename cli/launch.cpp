@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/common/find_program.h"
+#include "cli/common/strategy_flags.h"
 #include "cli/launch_hosts.h"
-#include "cli/programs.h"
-#include "cli/strategy_flags.h"
 #include "starling/core/error.h"
-#include "starling/session/launcher.h"
-#include "starling/session/rendezvous_wire.h"
+#include "starling/join/rendezvous_protocol.h"
+#include "starling/launch/launcher.h"
 
 namespace starling::cli {
 namespace {
@@ -35,9 +35,9 @@ void check_program(const std::string& name) {
     throw InvalidArgument(concat("launch: '", name, "' is not a program that can be run"));
 }
 
-int workers_on_hosts(const session::HostsPlan& plan, const CLI::Option& given, const std::string& text) {
-  const int slots = session::slots_of(plan.hosts);
-  const int most = session::kMostMeetingRanks - 1;
+int workers_on_hosts(const launch::HostsPlan& plan, const CLI::Option& given, const std::string& text) {
+  const int slots = launch::slots_of(plan.hosts);
+  const int most = join::kMostMeetingRanks - 1;
   if (slots > most) throw InvalidArgument(concat("--hosts: ", slots, " workers; allowed: up to ", most));
   return given.count() == 0 ? slots
                             : static_cast<int>(parse_integer(text, "--workers, on these hosts", 1, slots));
@@ -61,7 +61,7 @@ void add_launch(CLI::App& app, std::vector<std::string> words, int& exit_code) {
       "starling launch -n 4 --strategy ps --mode asp -- ./my_program its arguments\n"
       "starling launch --hosts node1:4,node2:4 -- ./my_program its arguments");
   command->callback([command, workers, link, text, words = std::move(words), &exit_code] {
-    session::LaunchPlan plan;
+    launch::LaunchPlan plan;
     plan.command = program_in(words);
     plan.elsewhere = plan_hosts(text->hosts);
     if (plan.elsewhere) {
@@ -70,13 +70,13 @@ void add_launch(CLI::App& app, std::vector<std::string> words, int& exit_code) {
       plan.workers = workers_on_hosts(*plan.elsewhere, *workers, text->workers);
     } else {
       check_program(plan.command.front());
-      plan.workers = static_cast<int>(parse_integer(text->workers, "--workers", 1, session::kMostWorkers));
+      plan.workers = static_cast<int>(parse_integer(text->workers, "--workers", 1, launch::kMostWorkers));
     }
     plan.strategy = text->strategy;
     if (link->count() > 0) plan.link = transport::parse_link(text->link, "--link");
     plan.options =
         read_strategy_flags(strategy::find_strategy(plan.strategy), command->remaining(), flags_of(*command));
-    exit_code = session::launch(plan);
+    exit_code = launch::launch(plan);
   });
 }
 

@@ -9,16 +9,16 @@
 #include <fstream>
 #include <iterator>
 
-#include "cli/programs.h"
+#include "cli/common/find_program.h"
 #include "starling/core/error.h"
-#include "starling/session/meeting_point.h"
-#include "starling/session/shell_words.h"
+#include "starling/join/rendezvous_address.h"
+#include "starling/launch/shell_words.h"
 
 namespace starling::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using session::HostsPlan;
+using launch::HostsPlan;
 
 // A run uses a connection that the user holds open but makes none that outlives it, and notices within half a
 // minute that a host is gone.
@@ -57,15 +57,15 @@ std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::vector<session::HostSlots> hosts_in(const HostFlags& flags) {
+std::vector<launch::HostSlots> hosts_in(const HostFlags& flags) {
   if (flags.hosts && flags.hostfile)
     throw InvalidArgument("--hosts and --hostfile are given; allowed: one of them");
-  if (flags.hosts) return session::parse_host_list(*flags.hosts, "--hosts");
-  return session::parse_host_file(content_of(*flags.hostfile), concat("--hostfile ", *flags.hostfile));
+  if (flags.hosts) return launch::parse_host_list(*flags.hosts, "--hosts");
+  return launch::parse_host_file(content_of(*flags.hostfile), concat("--hostfile ", *flags.hostfile));
 }
 
 std::vector<std::string> agent_in(const HostFlags& flags) {
-  std::vector<std::string> agent = flags.agent ? session::split_words(*flags.agent, "--agent") : ssh();
+  std::vector<std::string> agent = flags.agent ? launch::split_words(*flags.agent, "--agent") : ssh();
   if (!find_program(agent.front())) {
     throw InvalidArgument(
         concat(flags.agent ? "--agent: " : "launch: ", "'", agent.front(),
@@ -152,7 +152,7 @@ std::optional<HostsPlan> plan_hosts(const HostFlags& flags) {
   plan.agent = agent_in(flags);
   plan.folder = working_folder();
   if (flags.rendezvous) {
-    session::parse_meeting_point(*flags.rendezvous, "--rendezvous");
+    join::parse_rendezvous_address(*flags.rendezvous, "--rendezvous");
     plan.rendezvous = *flags.rendezvous;
   }
   choose_variables(plan, flags.variables);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "starling/session/launcher.h"
+#include "starling/launch/launcher.h"
 
 namespace starling::cli {
 
@@ -21,6 +21,6 @@ struct HostFlags {
 void add_host_flags(CLI::App& command, HostFlags& flags);
 
 // None if all are to be on this host. Throws InvalidArgument before anything is started.
-std::optional<session::HostsPlan> plan_hosts(const HostFlags& flags);
+std::optional<launch::HostsPlan> plan_hosts(const HostFlags& flags);
 
 }  // namespace starling::cli

@@ -6,15 +6,15 @@
 #include <cstring>
 #include <new>
 
-#include "cli/bench.h"
+#include "cli/bench/bench.h"
+#include "cli/common/rank0_errors.h"
 #include "cli/compare.h"
 #include "cli/data.h"
-#include "cli/first_rank.h"
 #include "cli/info.h"
 #include "cli/launch.h"
-#include "cli/simulate.h"
+#include "cli/simulate/simulate.h"
 #include "cli/strategies.h"
-#include "cli/train.h"
+#include "cli/train/train.h"
 #include "starling/core/error.h"
 #include "starling/core/version.h"
 

@@ -12,7 +12,7 @@ namespace starling::cli {
 namespace {
 
 using strategy::OptionSpec;
-using strategy::Row;
+using strategy::StrategyEntry;
 
 std::string default_of(const OptionSpec& option) { return option.fallback.empty() ? "-" : option.fallback; }
 
@@ -25,7 +25,7 @@ struct Promise {
   std::string text;
 };
 
-std::string after_a_death(const Row& row) {
+std::string after_a_death(const StrategyEntry& row) {
   if (row.promises.on_loss == strategy::OnLoss::kEnds) return "the others end with an error that names it";
   constexpr int kSome = 2;
   const auto strategy = row.make(strategy::Options::parse(row.options, row.name, {}), kSome);
@@ -33,7 +33,7 @@ std::string after_a_death(const Row& row) {
   return "the others go on; if it ran the service, they end with an error that names it";
 }
 
-std::vector<Promise> promises_of(const Row& row) {
+std::vector<Promise> promises_of(const StrategyEntry& row) {
   const strategy::Promises& promises = row.promises;
   return {{"waits for", promises.waits_for},
           {"staleness", promises.staleness},
@@ -44,11 +44,11 @@ std::vector<Promise> promises_of(const Row& row) {
 }
 
 void list() {
-  for (const Row& row : strategy::registry()) fmt::print("{:<12}{}\n", row.name, row.summary);
+  for (const StrategyEntry& row : strategy::registry()) fmt::print("{:<12}{}\n", row.name, row.summary);
   fmt::print("\n`starling strategies NAME` shows the options of one and what it promises.\n");
 }
 
-void show(const Row& row) {
+void show(const StrategyEntry& row) {
   fmt::print("{}: {}\n\nPromises\n", row.name, row.summary);
   for (const Promise& promise : promises_of(row)) fmt::print("  {:<22}{}\n", promise.what, promise.text);
   fmt::print("\nOptions\n");
@@ -65,7 +65,7 @@ std::string strategies_markdown() {
   std::string text =
       "| strategy | idea | waits for | staleness | bytes sent per worker and step | a worker dies |\n"
       "|---|---|---|---|---|---|\n";
-  for (const Row& row : strategy::registry()) {
+  for (const StrategyEntry& row : strategy::registry()) {
     text += fmt::format(
         "| [{}]({}.md) | {} | {} | {} | {} | {} |\n", row.name, row.name, row.summary, row.promises.waits_for,
         row.promises.staleness, row.promises.bytes,
@@ -74,7 +74,7 @@ std::string strategies_markdown() {
   return text;
 }
 
-std::string strategy_markdown(const Row& row) {
+std::string strategy_markdown(const StrategyEntry& row) {
   std::string text = "| promise | |\n|---|---|\n";
   for (const Promise& promise : promises_of(row))
     text += fmt::format("| {} | {} |\n", promise.what, promise.text);
@@ -96,7 +96,7 @@ void add_strategies(CLI::App& app) {
     if (!*name) {
       *markdown ? fmt::print("{}", strategies_markdown()) : list();
     } else {
-      const Row& row = strategy::find_strategy(**name);
+      const StrategyEntry& row = strategy::find_strategy(**name);
       *markdown ? fmt::print("{}", strategy_markdown(row)) : show(row);
     }
   });

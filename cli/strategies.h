@@ -12,6 +12,6 @@ void add_strategies(CLI::App& app);
 
 // Tables for docs/strategies, from the same facts: all strategies, and the options and promises of one.
 std::string strategies_markdown();
-std::string strategy_markdown(const strategy::Row& row);
+std::string strategy_markdown(const strategy::StrategyEntry& row);
 
 }  // namespace starling::cli

@@ -1,6 +1,7 @@
 # The program `starling`, and beside it the peers it is compared with.
 
-file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
+file(GLOB_RECURSE cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
+list(FILTER cli_sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/cli/(peers|trainer)/")
 if(cli_sources)
   find_package(CLI11 REQUIRED)
   find_package(fmt REQUIRED)

@@ -86,8 +86,8 @@ set_source_files_properties(${tuning_sources} PROPERTIES
   COMPILE_DEFINITIONS "EIGEN_DONT_VECTORIZE;Eigen=starling_eigen")
 
 # The namespace of Asio has a name of ours for the same reason.
-file(GLOB session_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/starling/session/*.cpp)
-set_source_files_properties(${session_sources} PROPERTIES
+file(GLOB join_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/starling/join/*.cpp)
+set_source_files_properties(${join_sources} PROPERTIES
   COMPILE_DEFINITIONS "ASIO_STANDALONE;ASIO_NO_DEPRECATED;asio=starling_asio")
 
 set_source_files_properties(${PROJECT_SOURCE_DIR}/starling/core/version.cpp PROPERTIES

@@ -9,12 +9,12 @@
 using namespace starling;
 
 int main() try {
-  session::Membership run;
-  session::Session::Setting setting;
+  join::RunContext run;
+  session::Session::Options setting;
   setting.optimizer.learning_rate = 0.1;
   setting.worker.sections = {{"x", 0, 4}};
   setting.worker.steps = 100;
-  if (!run.standing().trains()) {  // this process is for the strategy's service
+  if (!run.environment().trains()) {  // this process is for the strategy's service
     session::serve(run, setting);
     return 0;
   }
@@ -22,14 +22,14 @@ int main() try {
   while (session.next()) {
     double loss = 0;  // |x - rank|^2 / 2: all together want the mean of the ranks
     for (std::size_t i = 0; i < 4; ++i) {
-      const float error = session.parameters()[i] - static_cast<float>(run.standing().rank);
+      const float error = session.parameters()[i] - static_cast<float>(run.environment().rank);
       session.gradients()[i] = error;
       loss += static_cast<double>(error * error) / 2;
     }
     session.computed({.samples = 1, .loss = loss});
   }
-  std::printf("worker %d of %d with %s: x = %.2f\n", run.standing().rank, run.standing().workers,
-              run.standing().strategy.c_str(), static_cast<double>(session.parameters()[0]));
+  std::printf("worker %d of %d with %s: x = %.2f\n", run.environment().rank, run.environment().workers,
+              run.environment().strategy.c_str(), static_cast<double>(session.parameters()[0]));
 } catch (const InvalidArgument& error) {  // the environment makes no sense
   std::fprintf(stderr, "%s\n", error.what());
   return 2;

@@ -24,7 +24,7 @@ runtime::Task<> train(transport::Transport& net) {
 }
 
 int main() {
-  session::ForkedRanks ranks(4, [](transport::Transport& net) { runtime::run(net.scheduler(), train(net)); });
+  launch::ForkedRanks ranks(4, [](transport::Transport& net) { runtime::run(net.scheduler(), train(net)); });
   int failed = 0;
   for (const auto& outcome : ranks.wait()) {
     if (outcome.good()) continue;

@@ -19,7 +19,7 @@ runtime::Task<> worker(transport::Transport& net, std::span<float> model, collec
   co_await collective::all_reduce(net, everyone, model, collective::Reduction::mean(), 1, algorithm);
 }
 
-runtime::Task<> cluster(transport::InprocWorld& world, collective::Algorithm algorithm) {
+runtime::Task<> all_ranks(transport::InprocWorld& world, collective::Algorithm algorithm) {
   std::vector<std::vector<float>> models(kRanks, std::vector<float>(kCount / kRanks, 1));
   runtime::Scope scope(co_await runtime::this_context());
   for (Rank rank = 0; rank < kRanks; ++rank) {
@@ -33,7 +33,7 @@ Duration measure(collective::Algorithm algorithm) {
   runtime::VirtualScheduler scheduler;
   transport::AlphaBeta network({std::chrono::microseconds(50), 1 / 1.25e9});
   transport::InprocWorld world(scheduler, kRanks, network);
-  runtime::run(scheduler, cluster(world, algorithm));
+  runtime::run(scheduler, all_ranks(world, algorithm));
   return scheduler.now().time_since_epoch();
 }
 

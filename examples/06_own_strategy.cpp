@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "starling/record/waits.h"
-#include "starling/sim/cluster_flags.h"
+#include "starling/cluster/cluster_flags.h"
+#include "starling/record/wait_analysis.h"
 #include "starling/starling.h"
 
 using namespace starling;
@@ -27,25 +27,25 @@ class Gossip final : public strategy::Strategy {
   }
 };
 
-strategy::Row gossip_row() {
-  strategy::Row row;
+strategy::StrategyEntry gossip_row() {
+  strategy::StrategyEntry row;
   row.name = "gossip";
   row.make = [](const strategy::Options&, int) { return std::make_unique<Gossip>(); };
   return row;
 }
 
 // Seconds of virtual time for 100 steps.
-double run(const strategy::Row& row) {
-  sim::ClusterFlags flags;
+double run(const strategy::StrategyEntry& row) {
+  cluster::ClusterFlags flags;
   flags.workers = "16";
   flags.slow = {"5:4"};
   sim::Simulation simulation;
   simulation.strategy = &row;
-  simulation.cluster = sim::make_cluster(flags);
+  simulation.cluster = cluster::make_cluster(flags);
   simulation.workload = sim::make_workload("quadratic", {.workers = 16}, "workload");
   simulation.optimizer.learning_rate = 0.1;
-  const record::Run result = sim::simulate(simulation);
-  const record::Waits waits = record::find_waits(result);
+  const record::RunRecord result = sim::simulate(simulation);
+  const record::WaitAnalysis waits = record::analyse_waits(result);
   std::printf("%-10s %.1f s, loss %.3f, most waited for: worker %d\n", row.name.c_str(),
               std::chrono::duration<double>(result.duration).count(), *result.final_train_loss,
               waits.most_waited_for.value_or(-1));

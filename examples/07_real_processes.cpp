@@ -30,7 +30,7 @@ double gradient(std::span<const float> w, std::span<float> g, Random& random) {
 }
 
 void train(transport::Transport& net, const strategy::Strategy& strategy) {
-  session::Session::Setting setting;
+  session::Session::Options setting;
   setting.workers = kWorkers;
   setting.optimizer.learning_rate = 0.05;
   setting.worker.sections = {{"w", 0, 3}};
@@ -55,11 +55,11 @@ void train(transport::Transport& net, const strategy::Strategy& strategy) {
 }
 
 int main() {
-  const strategy::Row& row = strategy::find_strategy("ps");
+  const strategy::StrategyEntry& row = strategy::find_strategy("ps");
   const auto strategy =
       row.make(strategy::Options::parse(row.options, row.name, {{"mode", "asp"}}), kWorkers);
-  session::ForkedRanks ranks(kWorkers + 1, [&](transport::Transport& net) { train(net, *strategy); });
+  launch::ForkedRanks ranks(kWorkers + 1, [&](transport::Transport& net) { train(net, *strategy); });
   int failures = 0;
-  for (const session::Outcome& outcome : ranks.wait()) failures += outcome.good() ? 0 : 1;
+  for (const launch::Outcome& outcome : ranks.wait()) failures += outcome.good() ? 0 : 1;
   return failures;
 }

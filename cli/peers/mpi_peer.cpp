@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   int code = 0;
   try {
     starling::cli::MpiWorker worker;
-    starling::cli::serve(argv[1], worker.rank(), worker);
+    starling::cli::obey(argv[1], worker.rank(), worker);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "starling-mpi-peer: %s\n", error.what());
     code = 1;

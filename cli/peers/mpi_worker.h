@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "cli/peers/serve.h"
+#include "cli/peers/obey.h"
 
 namespace starling::cli {
 
-class MpiWorker final : public Worker {
+class MpiWorker final : public BenchWorker {
  public:
   MpiWorker() {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
@@ -31,7 +31,7 @@ class MpiWorker final : public Worker {
 
   double time(const Job& job, int iterations) override {
     MPI_Barrier(MPI_COMM_WORLD);
-    const Stopwatch watch;
+    const BenchClock watch;
     for (int i = 0; i < iterations; ++i) perform(job);
     return watch.microseconds() / iterations;
   }

@@ -6,13 +6,13 @@
 #include <atomic>
 #include <cstdio>
 
-#include "cli/first_rank.h"
-#include "cli/live_line.h"
-#include "cli/train_plan.h"
-#include "cli/train_record.h"
+#include "cli/common/rank0_errors.h"
+#include "cli/train/train_output.h"
+#include "cli/train/train_plan.h"
+#include "cli/train/train_progress.h"
 #include "starling/core/error.h"
-#include "starling/session/membership.h"
-#include "starling/torch/plain_loop.h"
+#include "starling/join/run_context.h"
+#include "starling/torch/baseline_loop.h"
 #include "starling/torch/trainer.h"
 
 namespace starling::cli {
@@ -55,23 +55,23 @@ TrainPlan read_plan(Rank rank, int argc, char** argv, std::vector<std::string>& 
 
 // One line, for `starling bench train`.
 int run_plain(const TrainPlan& plan) {
-  const torch::PlainResult result = torch::train_plainly(plan.setting, *plan.plain);
+  const torch::BaselineResult result = torch::train_baseline(plan.setting, *plan.plain);
   std::printf("{\"samples\": %zu, \"seconds\": %.9f}\n", result.samples, result.seconds);
   return 0;
 }
 
 int run(const TrainPlan& plan, const std::vector<std::string>& words) {
-  session::Membership membership;
-  const bool leads = membership.standing().rank == 0;
+  join::RunContext context;
+  const bool leads = context.environment().rank == 0;
   if (leads && !plan.launched) open_run_folder(plan, words);
-  LiveLine line(plan, leads && !plan.json);
+  TrainProgress line(plan, leads && !plan.json);
   torch::TrainListener listener;
   listener.interrupted = &interrupted;
-  listener.show = [&line](const std::vector<session::Status>& all, Duration elapsed) {
+  listener.show = [&line](const std::vector<session::Progress>& all, Duration elapsed) {
     line.show(all, elapsed);
   };
   listener.remark = [](const std::string& text) { std::fprintf(stderr, "starling: %s\n", text.c_str()); };
-  const auto result = torch::train(membership, plan.setting, listener);
+  const auto result = torch::train(context, plan.setting, listener);
   line.end();
   if (result) write_run(plan, result->run, result->model);
   return interrupted ? 128 + signal_number : 0;
@@ -80,25 +80,25 @@ int run(const TrainPlan& plan, const std::vector<std::string>& words) {
 // Who was lost is our launcher's to tell; one of the others says what that did to the run. Other launchers
 // end all processes with the first that ends, and name that one: the others give way to one who says it, and
 // say it themselves only if they still live then.
-void tell_loss(const PeerLost& loss, const session::Standing& standing) {
-  const bool ours = !standing.arena.empty();
+void tell_loss(const PeerLost& loss, const join::RunEnvironment& environment) {
+  const bool ours = !environment.arena.empty();
   const Rank speaker = !ours && loss.rank == 0 ? 1 : 0;
-  if (standing.rank != speaker && ours) return;
-  if (standing.rank != speaker) let_first_rank_speak();
+  if (environment.rank != speaker && ours) return;
+  if (environment.rank != speaker) let_first_rank_speak();
   std::fprintf(stderr, "starling: %s\n", loss.what());
 }
 
 int main(int argc, char** argv) {
-  session::Standing standing;
-  const Rank& rank = standing.rank;
+  join::RunEnvironment environment;
+  const Rank& rank = environment.rank;
   try {
-    standing = session::read_standing();
+    environment = join::read_run_environment();
     watch_signals();
     std::vector<std::string> words;
     const TrainPlan plan = read_plan(rank, argc, argv, words);
     return plan.plain ? run_plain(plan) : run(plan, words);
   } catch (const PeerLost& error) {
-    tell_loss(error, standing);
+    tell_loss(error, environment);
   } catch (const InvalidArgument& error) {
     std::fprintf(stderr, "starling: %s\n", error.what());
     return 2;

@@ -16,8 +16,7 @@ runtime::Task<> add_up(transport::Transport& net) {
 
 int main() {
   std::cout << "built against Starling " << version() << "\n";
-  session::ForkedRanks ranks(2,
-                             [](transport::Transport& net) { runtime::run(net.scheduler(), add_up(net)); });
+  launch::ForkedRanks ranks(2, [](transport::Transport& net) { runtime::run(net.scheduler(), add_up(net)); });
   for (const auto& outcome : ranks.wait()) {
     if (!outcome.good()) return 1;
   }

@@ -28,10 +28,10 @@ void check_members(const Transport& net, const Group& group, bool ascending) {
   std::vector<bool> seen(static_cast<std::size_t>(net.size()));
   for (const Rank rank : group) {
     if (rank < 0 || rank >= net.size()) {
-      throw InvalidArgument(concat("group ", join(group), ": there are ranks 0 to ", net.size() - 1));
+      throw InvalidArgument(concat("group ", join_texts(group), ": there are ranks 0 to ", net.size() - 1));
     }
     if (seen[static_cast<std::size_t>(rank)]) {
-      throw InvalidArgument(concat("group ", join(group), ": rank ", rank, " is in it twice"));
+      throw InvalidArgument(concat("group ", join_texts(group), ": rank ", rank, " is in it twice"));
     }
     seen[static_cast<std::size_t>(rank)] = true;
   }
@@ -108,7 +108,7 @@ std::size_t index_in(const Group& group, Rank rank) {
   if (usual < group.size() && group[usual] == rank) return usual;
   const auto found = std::find(group.begin(), group.end(), rank);
   if (found == group.end()) {
-    throw InvalidArgument(concat("rank ", rank, " is not a member of group ", join(group)));
+    throw InvalidArgument(concat("rank ", rank, " is not a member of group ", join_texts(group)));
   }
   return static_cast<std::size_t>(found - group.begin());
 }

@@ -14,7 +14,7 @@ namespace starling::collective {
 namespace {
 
 // Where the data takes part: where it lies, in the posting's own buffer, or in memory taken for it.
-class Place {
+class StagedData {
  public:
   // The start of the data in shared memory; null if there is none.
   std::byte* choose(Transport& net, const Meeting& meeting, const Data& data) {
@@ -48,7 +48,7 @@ Task<> exchange(Transport& net, Group group, Contribution brings) {
                                  " bytes have a size and no memory; direct works on memory"));
   }
   brings.pieces = count_pieces(brings.task, brings.data, group.size());
-  Place place;  // outlives the meeting, which protects it from reuse while others may write to it
+  StagedData place;  // outlives the meeting, which protects it from reuse while others may write to it
   Meeting meeting(net, group, brings);
   co_await meeting.prepare();
   std::byte* const start = place.choose(net, meeting, brings.data);

@@ -69,7 +69,7 @@ class Meeting::Arrival final : public Watch {
     for (const Member& member : meeting_.members_) {
       if (member.posting == nullptr) missing.push_back(member.rank);
     }
-    return concat(meeting_.describe(), ": rank ", join(missing));
+    return concat(meeting_.describe(), ": rank ", join_texts(missing));
   }
 
  private:
@@ -100,7 +100,7 @@ Meeting::~Meeting() {
 Time Meeting::deadline() const { return net_.scheduler().now() + net_.patience(); }
 
 std::string Meeting::describe() const {
-  return concat("exchange ", brings_.tag, " among ranks ", join(group_));
+  return concat("exchange ", brings_.tag, " among ranks ", join_texts(group_));
 }
 
 Timeout Meeting::late(const std::string& waited) const {

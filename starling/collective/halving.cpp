@@ -46,7 +46,7 @@ Task<> halve(Transport& net, const Group& group, Data data, ReduceOp op, std::sp
 }
 
 // The way back: each seat starts with its own slice and ends with all.
-Task<> join(Transport& net, const Group& group, Data data, Tag tag) {
+Task<> join_texts(Transport& net, const Group& group, Data data, Tag tag) {
   const Fold fold(group.size());
   const Blocks blocks(data, fold.seats());
   const std::size_t seat = fold.seat_of(index_in(group, net.rank()));
@@ -75,7 +75,7 @@ Task<> halving_reduce_scatter(Transport& net, const Group& group, Data data, Red
 
 Task<> halving_all_gather(Transport& net, const Group& group, Data data, Tag tag) {
   assert(halving_splits(group.size()));
-  co_await join(net, group, data, tag);
+  co_await join_texts(net, group, data, tag);
 }
 
 Task<> halving_all_reduce(Transport& net, const Group& group, Data data, ReduceOp op, Tag tag) {
@@ -86,7 +86,7 @@ Task<> halving_all_reduce(Transport& net, const Group& group, Data data, ReduceO
   if (folded) co_await fold_in(net, group, data, op, incoming.bytes, tag);
   if (!fold.sits_out(index_in(group, net.rank()))) {
     co_await halve(net, group, data, op, incoming.bytes, tag);
-    co_await join(net, group, data, tag);
+    co_await join_texts(net, group, data, tag);
   }
   if (folded) co_await fold_out(net, group, data, tag);
 }

@@ -2,8 +2,8 @@
 // link, and between hosts every member drives a slice of its own, so that all of them fill the host's link
 // together.
 //
-// What happens to a part of the data is told in passage.h. For M bytes on h hosts each host sends 2 (h-1)/h M
-// and receives as much, at the same time, which is the least that is possible.
+// What happens to a part of the data is told in compute_spans.h. For M bytes on h hosts each host sends 2
+// (h-1)/h M and receives as much, at the same time, which is the least that is possible.
 //
 // Large data goes in chunks, several of which are under way at once: while one is on the link others are
 // summed in memory. The halves go as one: their slices are where the caller wants them. There one block is on

@@ -8,9 +8,9 @@ namespace starling::collective {
 namespace {
 
 // A member's place: whom it hears and tells, and the slices counted from its own one to the left.
-class Place {
+class Block {
  public:
-  Place(const Transport& net, const Group& group, Data data)
+  Block(const Transport& net, const Group& group, Data data)
       : data_(data), members_(group.size()), index_(index_in(group, net.rank())) {
     left_ = group[(index_ + members_ - 1) % members_];
     right_ = group[(index_ + 1) % members_];
@@ -45,7 +45,7 @@ void append(ReduceOp op, Data mine, const std::byte* received) {
 }  // namespace
 
 Task<> ring_reduce_scatter(Transport& net, const Group& group, Data data, ReduceOp op, Tag tag) {
-  const Place place(net, group, data);
+  const Block place(net, group, data);
   const std::size_t largest = slice_of(data.count, place.members(), 0).size();
   const transport::Memory incoming = scratch_for(net, data, largest * size_of(data.type));
   for (std::size_t step = 1; step < place.members(); ++step) {
@@ -62,7 +62,7 @@ Task<> ring_reduce_scatter(Transport& net, const Group& group, Data data, Reduce
 }
 
 Task<> ring_all_gather(Transport& net, const Group& group, Data data, Tag tag) {
-  const Place place(net, group, data);
+  const Block place(net, group, data);
   for (std::size_t step = 0; step + 1 < place.members(); ++step) {
     auto received = net.recv(place.left(), tag, place.slice(step + 1).span());
     auto sent = net.send(place.right(), tag, place.slice(step).span());

@@ -14,7 +14,7 @@ namespace starling::collective {
 
 namespace {
 
-using Row = Selection::Row;
+using SelectionRule = Selection::SelectionRule;
 
 constexpr std::array<std::pair<Algorithm, std::string_view>, 5> kNames = {
     {{Algorithm::kDirect, "direct"},
@@ -41,7 +41,7 @@ std::pair<std::string_view, std::string_view> cut(std::string_view text, std::si
   throw InvalidArgument(concat(what, ": '", row, "': ", why));
 }
 
-void read_bytes(Row& row, std::string_view text, std::string_view what) {
+void read_bytes(SelectionRule& row, std::string_view text, std::string_view what) {
   const std::size_t dash = text.find('-');
   if (dash == text.npos) refuse(what, text, "expected a range of bytes such as 0-16k or 16k-");
   const auto [from, to] = cut(text, dash);
@@ -54,11 +54,12 @@ std::size_t read_members(std::string_view text, std::string_view what) {
   return static_cast<std::size_t>(parse_integer(text, concat(what, ": group size"), 2, kMostMembers));
 }
 
-void read_groups(Row& row, std::string_view text, std::string_view what) {
+void read_groups(SelectionRule& row, std::string_view text, std::string_view what) {
   if (text.empty()) refuse(what, "@", "expected a group size after it, such as 8, 2-8, 9- or pow2");
   std::string_view range = text;
-  for (const auto& [word, kind] : {std::pair<std::string_view, Row::Kind>{"pow2", Row::Kind::kPowersOfTwo},
-                                   std::pair<std::string_view, Row::Kind>{"other", Row::Kind::kOthers}}) {
+  for (const auto& [word, kind] :
+       {std::pair<std::string_view, SelectionRule::Kind>{"pow2", SelectionRule::Kind::kPowersOfTwo},
+        std::pair<std::string_view, SelectionRule::Kind>{"other", SelectionRule::Kind::kOthers}}) {
     if (!text.starts_with(word)) continue;
     row.kind = kind;
     range = trim(text.substr(word.size()));
@@ -75,11 +76,11 @@ void read_groups(Row& row, std::string_view text, std::string_view what) {
   if (row.largest < row.smallest) refuse(what, text, "the range of group sizes is reversed");
 }
 
-Row read_row(std::string_view text, std::string_view what) {
+SelectionRule read_row(std::string_view text, std::string_view what) {
   const std::size_t colon = text.find(':');
   if (colon == text.npos) refuse(what, text, "expected 'bytes: algorithm', as in '0-16k: doubling'");
   const auto [where, algorithm] = cut(text, colon);
-  Row row;
+  SelectionRule row;
   row.algorithm = parse_algorithm(algorithm, what);
   const std::size_t at = where.find('@');
   if (at == where.npos) {
@@ -92,9 +93,10 @@ Row read_row(std::string_view text, std::string_view what) {
   return row;
 }
 
-void check_case(const std::vector<Row>& rows, std::size_t bytes, std::size_t members, std::string_view what) {
-  const Row* found = nullptr;
-  for (const Row& row : rows) {
+void check_case(const std::vector<SelectionRule>& rows, std::size_t bytes, std::size_t members,
+                std::string_view what) {
+  const SelectionRule* found = nullptr;
+  for (const SelectionRule& row : rows) {
     if (!row.matches(bytes, members)) continue;
     if (found != nullptr) {
       throw InvalidArgument(concat(what, ": '", found->text(), "' and '", row.text(), "' both match ",
@@ -108,10 +110,10 @@ void check_case(const std::vector<Row>& rows, std::size_t bytes, std::size_t mem
 
 // Exactly one row for every case. What matches changes only where a range begins or has just ended, and
 // between powers of two and others, so it is enough to look there.
-void check_cover(const std::vector<Row>& rows, std::string_view what) {
+void check_cover(const std::vector<SelectionRule>& rows, std::string_view what) {
   std::set<std::size_t> sizes = {0};
   std::set<std::size_t> groups = {2, 3};
-  for (const Row& row : rows) {
+  for (const SelectionRule& row : rows) {
     sizes.insert({row.from, row.to});
     for (const std::size_t edge : {row.smallest, row.largest == kUnlimited ? 2 : row.largest + 1}) {
       const std::size_t other = std::has_single_bit(edge) ? edge + 1 : edge;
@@ -138,16 +140,16 @@ Algorithm parse_algorithm(std::string_view text, std::string_view what) {
     if (name == text) return known;
     names.push_back(name);
   }
-  throw InvalidArgument(concat(what, ": unknown algorithm '", text, "'; allowed: ", join(names)));
+  throw InvalidArgument(concat(what, ": unknown algorithm '", text, "'; allowed: ", join_texts(names)));
 }
 
-bool Row::matches(std::size_t bytes, std::size_t members) const {
+bool SelectionRule::matches(std::size_t bytes, std::size_t members) const {
   if (bytes < from || (bytes >= to && to != kUnlimited)) return false;
   if (members < smallest || members > largest) return false;
   return kind == Kind::kAny || (kind == Kind::kPowersOfTwo) == std::has_single_bit(members);
 }
 
-std::string Row::text() const {
+std::string SelectionRule::text() const {
   std::string groups;
   if (kind != Kind::kAny) groups = kind == Kind::kPowersOfTwo ? "pow2" : "other";
   if (smallest != 2 || largest != kUnlimited) {
@@ -161,7 +163,7 @@ std::string Row::text() const {
 
 Selection Selection::parse(std::string_view text, std::string_view what) {
   if (trim(text).empty()) throw InvalidArgument(concat(what, ": the table is empty"));
-  std::vector<Row> rows;
+  std::vector<SelectionRule> rows;
   for (const std::string& row : split(text, ',')) rows.push_back(read_row(row, what));
   check_cover(rows, what);
   return Selection(std::move(rows));
@@ -189,7 +191,7 @@ const Selection& Selection::hosts() {
 }
 
 Algorithm Selection::choose(std::size_t bytes, std::size_t members) const {
-  for (const Row& row : rows_) {
+  for (const SelectionRule& row : rows_) {
     if (row.matches(bytes, members)) return row.algorithm;
   }
   throw InvalidArgument(concat("no algorithm for a group of ", members));  // parse() has checked all others
@@ -197,8 +199,8 @@ Algorithm Selection::choose(std::size_t bytes, std::size_t members) const {
 
 std::string Selection::text() const {
   std::vector<std::string> texts;
-  for (const Row& row : rows_) texts.push_back(row.text());
-  return join(texts);
+  for (const SelectionRule& row : rows_) texts.push_back(row.text());
+  return join_texts(texts);
 }
 
 Algorithm choose(Transport& net, const SharedGroup& group, std::size_t bytes, Choice choice) {
@@ -209,8 +211,8 @@ Algorithm choose(Transport& net, const SharedGroup& group, std::size_t bytes, Ch
   if (choice && choice != Algorithm::kDirect) return *choice;
   const bool direct = direct_possible(net, group);
   if (choice && !direct) {
-    throw InvalidArgument(concat("direct needs memory that all members share; group ", join(group.ranks()),
-                                 " on transport ", net.name(), " has none"));
+    throw InvalidArgument(concat("direct needs memory that all members share; group ",
+                                 join_texts(group.ranks()), " on transport ", net.name(), " has none"));
   }
   const Selection& table = direct                           ? Selection::shared_memory()
                            : hierarchical_suits(net, group) ? Selection::hosts()

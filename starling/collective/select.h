@@ -37,7 +37,7 @@ Algorithm parse_algorithm(std::string_view text, std::string_view what);
 
 class Selection {
  public:
-  struct Row {
+  struct SelectionRule {
     enum class Kind { kAny, kPowersOfTwo, kOthers };
 
     std::size_t from = 0;  // bytes
@@ -69,15 +69,15 @@ class Selection {
 
   // For two members or more.
   Algorithm choose(std::size_t bytes, std::size_t members) const;
-  const std::vector<Row>& rows() const { return rows_; }
+  const std::vector<SelectionRule>& rows() const { return rows_; }
 
   // The form that parse() reads.
   std::string text() const;
 
  private:
-  explicit Selection(std::vector<Row> rows) : rows_(std::move(rows)) {}
+  explicit Selection(std::vector<SelectionRule> rows) : rows_(std::move(rows)) {}
 
-  std::vector<Row> rows_;
+  std::vector<SelectionRule> rows_;
 };
 
 // The algorithm of a call by two members or more: the caller's choice, else the environment's table (read

@@ -41,7 +41,7 @@ double divisor_of(std::span<const double> weights, DType type) {
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   const double divisor = accumulator == DType::kFloat32 ? static_cast<float>(sum) : sum;
   if (std::isfinite(divisor) && divisor > 0) return divisor;
-  throw InvalidArgument(concat("the weights ", join(weights), " sum to ", divisor, " as ",
+  throw InvalidArgument(concat("the weights ", join_texts(weights), " sum to ", divisor, " as ",
                                name_of(accumulator), "; a mean needs a finite sum above 0"));
 }
 

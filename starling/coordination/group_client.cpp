@@ -5,10 +5,10 @@
 namespace starling::coordination {
 
 using runtime::Task;
-using Verb = GroupNote::Verb;
+using Verb = GroupMessage::Verb;
 
 // After a failure the request stands: the generator has been told by the census.
-Task<std::optional<Meeting>> GroupClient::next() {
+Task<std::optional<GroupTurn>> GroupClient::next() {
   if (std::exchange(through_, false)) co_return std::nullopt;
   leaves_ = false;
   if (!asks_) {
@@ -18,7 +18,7 @@ Task<std::optional<Meeting>> GroupClient::next() {
   co_return co_await take_answer();
 }
 
-Task<std::optional<Meeting>> GroupClient::next_before_leaving() {
+Task<std::optional<GroupTurn>> GroupClient::next_before_leaving() {
   leaves_ = true;
   if (!asks_) ask(Verb::kLeave);
   co_return co_await take_answer();
@@ -26,7 +26,7 @@ Task<std::optional<Meeting>> GroupClient::next_before_leaving() {
 
 void GroupClient::ask(Verb verb) {
   asks_ = true;
-  GroupNote note;
+  GroupMessage note;
   note.verb = verb;
   note.count = count_;
   note.finished = finished_;
@@ -35,18 +35,18 @@ void GroupClient::ask(Verb verb) {
   tell(std::move(note));
 }
 
-Task<std::optional<Meeting>> GroupClient::take_answer() {
+Task<std::optional<GroupTurn>> GroupClient::take_answer() {
   while (!answer_ && !alone()) co_await news();
   more_ = false;
   if (!answer_) {
     asks_ = false;
     co_return std::nullopt;
   }
-  const GroupNote note = *std::exchange(answer_, std::nullopt);
+  const GroupMessage note = *std::exchange(answer_, std::nullopt);
   if (note.verb == Verb::kAlone) co_return std::nullopt;
   given_ = note;
   running_ = true;
-  co_return Meeting{note.group.members, note.group.number, note.group.issue, note.weight};
+  co_return GroupTurn{note.group.members, note.group.number, note.group.issue, note.weight};
 }
 
 void GroupClient::finished() {
@@ -54,7 +54,7 @@ void GroupClient::finished() {
   more_ = !given_->last;
   through_ = given_->last && !leaves_;
   if (given_->group.members.front() == rank()) {
-    GroupNote done;
+    GroupMessage done;
     done.verb = Verb::kDone;
     done.group = given_->group;
     tell(std::move(done));
@@ -70,7 +70,7 @@ void GroupClient::failed() {
   answer_census();
 }
 
-void GroupClient::handle(const GroupNote& note) {
+void GroupClient::handle(const GroupMessage& note) {
   if (note.verb == Verb::kCensus) return begin_census();
   asks_ = false;
   answer_ = note;
@@ -91,7 +91,7 @@ void GroupClient::begin_census() {
 void GroupClient::answer_census() {
   if (!census_ || (running_ && any_lost(given_->group.members))) return;
   census_ = false;
-  GroupNote state;
+  GroupMessage state;
   state.verb = Verb::kState;
   state.count = count_;
   state.finished = finished_;

@@ -3,25 +3,25 @@
 
 #include <utility>
 
-#include "starling/coordination/correspondent.h"
+#include "starling/coordination/generator_channel.h"
 
 namespace starling::coordination {
 
-class GroupClient final : public Correspondent {
+class GroupClient final : public GeneratorChannel {
  public:
-  GroupClient(transport::Transport& net, const GroupSetting& setting, std::function<Duration()> computing)
-      : Correspondent(net, setting), computing_(std::move(computing)) {}
+  GroupClient(transport::Transport& net, const GroupOptions& setting, std::function<Duration()> computing)
+      : GeneratorChannel(net, setting), computing_(std::move(computing)) {}
 
-  runtime::Task<std::optional<Meeting>> next() override;
-  runtime::Task<std::optional<Meeting>> next_before_leaving() override;
+  runtime::Task<std::optional<GroupTurn>> next() override;
+  runtime::Task<std::optional<GroupTurn>> next_before_leaving() override;
   std::uint64_t& count() override { return count_; }
   void finished() override;
   void failed() override;
 
  private:
-  void handle(const GroupNote& note) override;
-  void ask(GroupNote::Verb verb);
-  runtime::Task<std::optional<Meeting>> take_answer();
+  void handle(const GroupMessage& note) override;
+  void ask(GroupMessage::Verb verb);
+  runtime::Task<std::optional<GroupTurn>> take_answer();
   void begin_census();
   void answer_census();
 
@@ -32,11 +32,11 @@ class GroupClient final : public Correspondent {
   bool more_ = false;           // groups belong to this synchronisation
   bool through_ = false;        // with this synchronisation
   bool leaves_ = false;
-  bool asks_ = false;                // the generator owes an answer
-  std::optional<GroupNote> answer_;  // that nobody has looked at yet
-  std::optional<GroupNote> given_;   // the last group, if it is not finished
-  bool running_ = false;             // that group
-  bool census_ = false;              // has to be answered
+  bool asks_ = false;                   // the generator owes an answer
+  std::optional<GroupMessage> answer_;  // that nobody has looked at yet
+  std::optional<GroupMessage> given_;   // the last group, if it is not finished
+  bool running_ = false;                // that group
+  bool census_ = false;                 // has to be answered
 };
 
 }  // namespace starling::coordination

@@ -1,6 +1,6 @@
-// Decides who averages with whom. A policy is asked by the generator (generator.h), which numbers the groups
-// it makes, gives them out in that order, and deals with losses; the policy itself sends nothing and waits
-// for nobody.
+// Decides who averages with whom. A policy is asked by the generator (group_generator.h), which numbers the
+// groups it makes, gives them out in that order, and deals with losses; the policy itself sends nothing and
+// waits for nobody.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "starling/coordination/roll.h"
+#include "starling/coordination/worker_roster.h"
 #include "starling/core/random.h"
 
 namespace starling::coordination {
@@ -29,9 +29,9 @@ class GroupPolicy {
 
   // `who` has come to synchronise, and its count says for the how-manieth time. Who is left out of the
   // decision and in no other group waits for a later one.
-  virtual Decision asked(const Roll& roll, Rank who, Time now) = 0;
+  virtual Decision asked(const WorkerRoster& roster, Rank who, Time now) = 0;
   // A time has come that was asked for, or somebody has left.
-  virtual Decision look(const Roll& /*roll*/, Time /*now*/) { return {}; }
+  virtual Decision look(const WorkerRoster& /*roll*/, Time /*now*/) { return {}; }
   // Whether a worker goes on only when it is in no group any more, not when it has run those of one decision.
   virtual bool drains() const { return false; }
   // Is no longer present.

@@ -14,11 +14,11 @@
 #include <memory>
 #include <optional>
 
-#include "starling/coordination/generator.h"
+#include "starling/coordination/group_generator.h"
 
 namespace starling::coordination {
 
-struct Meeting {
+struct GroupTurn {
   Group group;               // ascending
   std::uint64_t number = 0;  // the same for all members; with `issue`, of no other meeting of theirs
   std::uint32_t issue = 0;
@@ -33,10 +33,10 @@ class GroupSource {
   virtual runtime::Task<> listen() = 0;
 
   // The worker has come to synchronise: its next group. None when it shall go on training.
-  virtual runtime::Task<std::optional<Meeting>> next() = 0;
+  virtual runtime::Task<std::optional<GroupTurn>> next() = 0;
   // The worker is done, or rests, and only runs the groups that it is in already; the others get no new ones
   // with it, until it calls next() again.
-  virtual runtime::Task<std::optional<Meeting>> next_before_leaving() = 0;
+  virtual runtime::Task<std::optional<GroupTurn>> next_before_leaving() = 0;
 
   // What became of the group that next() gave. One that failed did so because a member is lost.
   virtual void finished() = 0;
@@ -50,7 +50,7 @@ class GroupSource {
 };
 
 // `computing` tells how long the worker has computed so far; it may be empty.
-std::unique_ptr<GroupSource> make_group_source(transport::Transport& net, const GroupSetting& setting,
+std::unique_ptr<GroupSource> make_group_source(transport::Transport& net, const GroupOptions& setting,
                                                std::function<Duration()> computing);
 
 }  // namespace starling::coordination

@@ -4,8 +4,8 @@
 
 namespace starling::coordination {
 
-GroupPolicy::Decision RandomGroups::asked(const Roll& roll, Rank who, Time) {
-  const Group& present = roll.present.ranks();
+GroupPolicy::Decision RandomGroups::asked(const WorkerRoster& roster, Rank who, Time) {
+  const Group& present = roster.present.ranks();
   const std::size_t size = std::min(size_, present.size());
   if (size < 2) return {.groups = {}, .alone = {who}, .again = {}};
   Group members{who};

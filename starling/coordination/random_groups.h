@@ -11,7 +11,7 @@ namespace starling::coordination {
 class RandomGroups final : public GroupPolicy {
  public:
   RandomGroups(std::size_t size, Random random) : size_(size), random_(random) {}
-  Decision asked(const Roll& roll, Rank who, Time now) override;
+  Decision asked(const WorkerRoster& roster, Rank who, Time now) override;
   bool drains() const override { return true; }
 
  private:

@@ -5,19 +5,19 @@
 
 namespace starling::coordination {
 
-GroupPolicy::Decision ReadyGroups::asked(const Roll& roll, Rank who, Time now) {
+GroupPolicy::Decision ReadyGroups::asked(const WorkerRoster& roster, Rank who, Time now) {
   if (waiting_.empty()) closes_ = now + rules_.window;
   const bool first = waiting_.empty();
   waiting_.push_back(who);
   see(who);
-  Decision decision = look(roll, now);
+  Decision decision = look(roster, now);
   if (first && !waiting_.empty()) decision.again = closes_;
   return decision;
 }
 
-GroupPolicy::Decision ReadyGroups::look(const Roll& roll, Time now) {
+GroupPolicy::Decision ReadyGroups::look(const WorkerRoster& roster, Time now) {
   Decision decision;
-  while (due(roll, now)) close(roll, decision);
+  while (due(roster, now)) close(roster, decision);
   return decision;
 }
 
@@ -26,16 +26,16 @@ void ReadyGroups::gone(Rank who) {
   if (parent_.count(who) > 0 && away_.insert(who).second) grow(flock_of(who), -1);
 }
 
-bool ReadyGroups::due(const Roll& roll, Time now) {
+bool ReadyGroups::due(const WorkerRoster& roster, Time now) {
   if (waiting_.empty()) return false;
-  const bool all_there = waiting_.size() >= std::min(rules_.size, roll.present.ranks().size());
+  const bool all_there = waiting_.size() >= std::min(rules_.size, roster.present.ranks().size());
   if (!all_there && now < closes_) return false;
-  return !long_enough(roll) || !isolated();
+  return !long_enough(roster) || !isolated();
 }
 
 // So many groups could have joined everybody, twice.
-bool ReadyGroups::long_enough(const Roll& roll) const {
-  return rounds_ * (rules_.size - 1) >= 2 * (roll.present.ranks().size() - 1);
+bool ReadyGroups::long_enough(const WorkerRoster& roster) const {
+  return rounds_ * (rules_.size - 1) >= 2 * (roster.present.ranks().size() - 1);
 }
 
 // Whether those who wait belong together already and there are others that more belong to.
@@ -57,7 +57,7 @@ Group ReadyGroups::take_waiting() {
   return members;
 }
 
-void ReadyGroups::close(const Roll& roll, Decision& decision) {
+void ReadyGroups::close(const WorkerRoster& roster, Decision& decision) {
   ++rounds_;
   Group members = take_waiting();
   if (members.size() == 1) {
@@ -65,14 +65,14 @@ void ReadyGroups::close(const Roll& roll, Decision& decision) {
   } else {
     for (const Rank rank : members) unite(members.front(), rank);
     std::sort(members.begin(), members.end());
-    std::vector<double> weights = this->weights(roll, members);
+    std::vector<double> weights = this->weights(roster, members);
     decision.groups.push_back({std::move(members), std::move(weights)});
   }
-  end_period_if_connected(roll);
+  end_period_if_connected(roster);
 }
 
-void ReadyGroups::end_period_if_connected(const Roll& roll) {
-  if (!long_enough(roll) || size_.size() > 1) return;
+void ReadyGroups::end_period_if_connected(const WorkerRoster& roster) {
+  if (!long_enough(roster) || size_.size() > 1) return;
   rounds_ = 0;
   parent_.clear();
   away_.clear();
@@ -92,12 +92,13 @@ void ReadyGroups::grow(Rank flock, std::ptrdiff_t members) {
   if (size == 0) size_.erase(flock);
 }
 
-std::vector<double> ReadyGroups::weights(const Roll& roll, const Group& members) const {
+std::vector<double> ReadyGroups::weights(const WorkerRoster& roster, const Group& members) const {
   if (!rules_.weigh_staleness) return {};
   std::uint64_t first = 0;
-  for (const Rank rank : members) first = std::max(first, roll.count(rank));
+  for (const Rank rank : members) first = std::max(first, roster.count(rank));
   std::vector<double> weights;
-  for (const Rank rank : members) weights.push_back(1 / (1 + static_cast<double>(first - roll.count(rank))));
+  for (const Rank rank : members)
+    weights.push_back(1 / (1 + static_cast<double>(first - roster.count(rank))));
   return weights;
 }
 

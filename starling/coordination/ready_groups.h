@@ -29,8 +29,8 @@ class ReadyGroups final : public GroupPolicy {
   };
   explicit ReadyGroups(const Rules& rules) : rules_(rules) {}
 
-  Decision asked(const Roll& roll, Rank who, Time now) override;
-  Decision look(const Roll& roll, Time now) override;
+  Decision asked(const WorkerRoster& roster, Rank who, Time now) override;
+  Decision look(const WorkerRoster& roster, Time now) override;
   void gone(Rank who) override;
 
  private:
@@ -42,12 +42,12 @@ class ReadyGroups final : public GroupPolicy {
   bool isolated();
   Rank largest_flock() const;
 
-  bool due(const Roll& roll, Time now);
-  bool long_enough(const Roll& roll) const;
+  bool due(const WorkerRoster& roster, Time now);
+  bool long_enough(const WorkerRoster& roster) const;
   Group take_waiting();
-  void close(const Roll& roll, Decision& decision);
-  void end_period_if_connected(const Roll& roll);
-  std::vector<double> weights(const Roll& roll, const Group& members) const;
+  void close(const WorkerRoster& roster, Decision& decision);
+  void end_period_if_connected(const WorkerRoster& roster);
+  std::vector<double> weights(const WorkerRoster& roster, const Group& members) const;
 
   Rules rules_;
   Group waiting_;  // in the order they came

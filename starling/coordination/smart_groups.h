@@ -36,14 +36,14 @@ class SmartGroups final : public GroupPolicy {
     bool by_host = true;
   };
   SmartGroups(const Rules& rules, Random random) : rules_(rules), random_(random) {}
-  Decision asked(const Roll& roll, Rank who, Time now) override;
+  Decision asked(const WorkerRoster& roster, Rank who, Time now) override;
 
  private:
-  bool falls_behind(const Roll& roll, Rank rank, Rank who) const;
-  bool comes_soon(const Roll& roll, Rank rank, Rank who, Time now) const;
-  Group candidates(const Roll& roll, Rank who, Time now) const;
+  bool falls_behind(const WorkerRoster& roster, Rank rank, Rank who) const;
+  bool comes_soon(const WorkerRoster& roster, Rank rank, Rank who, Time now) const;
+  Group candidates(const WorkerRoster& roster, Rank who, Time now) const;
   void divide(Group members, std::vector<Planned>& groups);
-  void divide_by_host(const Roll& roll, const Group& members, std::vector<Planned>& groups);
+  void divide_by_host(const WorkerRoster& roster, const Group& members, std::vector<Planned>& groups);
 
   static constexpr std::uint64_t kWide = 4;  // of so many divisions one allows a whole section
 

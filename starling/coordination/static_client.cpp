@@ -6,10 +6,10 @@
 namespace starling::coordination {
 
 using runtime::Task;
-using Verb = GroupNote::Verb;
+using Verb = GroupMessage::Verb;
 
-StaticClient::StaticClient(transport::Transport& net, const GroupSetting& setting)
-    : Correspondent(net, setting), setting_(setting) {
+StaticClient::StaticClient(transport::Transport& net, const GroupOptions& setting)
+    : GeneratorChannel(net, setting), setting_(setting) {
   add_schedule({});
 }
 
@@ -29,21 +29,21 @@ Group StaticClient::group_of(std::uint64_t round) const {
   return std::prev(after)->groups.group_of(round, rank());
 }
 
-Task<std::optional<Meeting>> StaticClient::next() {
+Task<std::optional<GroupTurn>> StaticClient::next() {
   if (std::exchange(through_, false)) co_return std::nullopt;
   while (halted_ && !alone()) co_await news();
   ++round_;
   const Group group = group_of(round_);
   if (group.size() < 2 || any_lost(group)) co_return std::nullopt;
-  co_return Meeting{group, round_, 0, 1};
+  co_return GroupTurn{group, round_, 0, 1};
 }
 
-Task<std::optional<Meeting>> StaticClient::next_before_leaving() { co_return std::nullopt; }
+Task<std::optional<GroupTurn>> StaticClient::next_before_leaving() { co_return std::nullopt; }
 
-void StaticClient::handle(const GroupNote& note) {
+void StaticClient::handle(const GroupMessage& note) {
   if (note.verb == Verb::kCensus) {
     halted_ = true;
-    GroupNote state;
+    GroupMessage state;
     state.verb = Verb::kState;
     state.count = round_;
     state.group.members = to_ranks(changes_);

@@ -8,18 +8,18 @@
 
 #include <vector>
 
-#include "starling/coordination/correspondent.h"
+#include "starling/coordination/generator_channel.h"
 #include "starling/coordination/static_groups.h"
 
 namespace starling::coordination {
 
-class StaticClient final : public Correspondent {
+class StaticClient final : public GeneratorChannel {
  public:
-  StaticClient(transport::Transport& net, const GroupSetting& setting);
+  StaticClient(transport::Transport& net, const GroupOptions& setting);
 
-  runtime::Task<std::optional<Meeting>> next() override;
+  runtime::Task<std::optional<GroupTurn>> next() override;
   // All workers make the same number of rounds: nobody is in a group that another still waits for.
-  runtime::Task<std::optional<Meeting>> next_before_leaving() override;
+  runtime::Task<std::optional<GroupTurn>> next_before_leaving() override;
   std::uint64_t& count() override { return round_; }
   void finished() override { through_ = true; }
   void failed() override { through_ = true; }
@@ -30,11 +30,11 @@ class StaticClient final : public Correspondent {
     StaticGroups groups;
   };
 
-  void handle(const GroupNote& note) override;
+  void handle(const GroupMessage& note) override;
   Group group_of(std::uint64_t round) const;
   void add_schedule(const ScheduleChange& change);
 
-  GroupSetting setting_;
+  GroupOptions setting_;
   std::vector<ScheduleChange> changes_;
   std::vector<Schedule> schedules_;  // by `from`
   std::uint64_t round_ = 0;

@@ -23,27 +23,27 @@ StaticGroups::StaticGroups(const Group& members, const std::vector<int>& host_of
   }
 }
 
-const StaticGroups::Place& StaticGroups::place_of(Rank rank) const {
+const StaticGroups::Position& StaticGroups::place_of(Rank rank) const {
   if (!std::binary_search(members_.begin(), members_.end(), rank)) {
-    throw InvalidArgument(concat("rank ", rank, " has no groups; members are ", join(members_)));
+    throw InvalidArgument(concat("rank ", rank, " has no groups; members are ", join_texts(members_)));
   }
   return place_of_[static_cast<std::size_t>(rank)];
 }
 
 Group StaticGroups::group_of(std::uint64_t round, Rank rank) const {
-  const Place& place = place_of(rank);
+  const Position& place = place_of(rank);
   if (hosts_.size() == 1) return inside(place, round % 2 == 1);
   if (largest_host_ == 1) return across(place, 2 * round);
   if (round % 2 == 0) return inside(place, round / 2 % 2 == 1);
   return across(place, round / 2);
 }
 
-Group StaticGroups::inside(const Place& place, bool shifted) const {
+Group StaticGroups::inside(const Position& place, bool shifted) const {
   return chunk(hosts_[place.host], place.index, shifted);
 }
 
 // Turns: the lower half, the upper half, then both again with the chunks cut elsewhere.
-Group StaticGroups::across(const Place& place, std::uint64_t turn) const {
+Group StaticGroups::across(const Position& place, std::uint64_t turn) const {
   const std::size_t half = (largest_host_ + 1) / 2;
   const bool upper = place.index >= half;
   const Rank rank = hosts_[place.host][place.index];

@@ -30,18 +30,18 @@ class StaticGroups {
   Group group_of(std::uint64_t round, Rank rank) const;
 
  private:
-  struct Place {
+  struct Position {
     std::size_t host = 0;
     std::size_t index = 0;  // on its host
   };
 
   Group chunk(const Group& all, std::size_t place, bool shifted) const;
-  Group inside(const Place& place, bool shifted) const;
-  Group across(const Place& place, std::uint64_t turn) const;
-  const Place& place_of(Rank rank) const;
+  Group inside(const Position& place, bool shifted) const;
+  Group across(const Position& place, std::uint64_t turn) const;
+  const Position& place_of(Rank rank) const;
 
-  std::vector<Group> hosts_;     // the members on each, in ascending order; none is empty
-  std::vector<Place> place_of_;  // by rank
+  std::vector<Group> hosts_;        // the members on each, in ascending order; none is empty
+  std::vector<Position> place_of_;  // by rank
   std::vector<Rank> members_;
   std::size_t group_size_;
   std::size_t largest_host_ = 0;

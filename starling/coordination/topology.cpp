@@ -214,7 +214,7 @@ Graph make_graph(std::string_view name, int n) {
     if (known == name) return build(n);
     names.push_back(known);
   }
-  throw InvalidArgument(concat("unknown graph '", name, "'; allowed: ", join(names), ", file:PATH"));
+  throw InvalidArgument(concat("unknown graph '", name, "'; allowed: ", join_texts(names), ", file:PATH"));
 }
 
 }  // namespace starling::coordination

@@ -16,7 +16,7 @@
 namespace starling {
 namespace {
 
-CpuFeatures detect() {
+CpuFeatures detect_launcher() {
   CpuFeatures features;
 #if defined(__x86_64__)
   features.avx2 = __builtin_cpu_supports("avx2") != 0;
@@ -31,7 +31,7 @@ CpuFeatures detect() {
 }  // namespace
 
 const CpuFeatures& cpu_features() {
-  static const CpuFeatures features = detect();
+  static const CpuFeatures features = detect_launcher();
   return features;
 }
 

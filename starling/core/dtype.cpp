@@ -7,21 +7,21 @@
 namespace starling {
 namespace {
 
-struct Row {
+struct DtypeEntry {
   DType type;
   std::string_view name;
   std::size_t size;
   bool floating;
 };
 
-constexpr Row kRows[] = {
+constexpr DtypeEntry kRows[] = {
     {DType::kFloat32, "float32", 4, true}, {DType::kFloat64, "float64", 8, true},
     {DType::kInt32, "int32", 4, false},    {DType::kInt64, "int64", 8, false},
     {DType::kFloat16, "float16", 2, true}, {DType::kBFloat16, "bfloat16", 2, true},
 };
 
-const Row& row_of(DType type) {
-  for (const Row& row : kRows) {
+const DtypeEntry& row_of(DType type) {
+  for (const DtypeEntry& row : kRows) {
     if (row.type == type) return row;
   }
   throw InvalidArgument(concat("no element type has the number ", static_cast<int>(type)));
@@ -39,11 +39,11 @@ DType accumulator_of(DType type) { return size_of(type) == 2 ? DType::kFloat32 :
 
 DType parse_dtype(std::string_view text) {
   std::vector<std::string_view> names;
-  for (const Row& row : kRows) {
+  for (const DtypeEntry& row : kRows) {
     if (row.name == text) return row.type;
     names.push_back(row.name);
   }
-  throw InvalidArgument(concat("'", text, "' is not an element type (", join(names), ")"));
+  throw InvalidArgument(concat("'", text, "' is not an element type (", join_texts(names), ")"));
 }
 
 }  // namespace starling

@@ -70,7 +70,28 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+template <class... How>
+std::string_view write_number(std::span<char> digits, How... how) {
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), how...);
+  return {digits.data(), static_cast<std::size_t>(end - digits.data())};
+}
+
 }  // namespace
+
+std::string_view TextPart::write(std::int64_t number) { return write_number(digits_, number); }
+std::string_view TextPart::write(std::uint64_t number) { return write_number(digits_, number); }
+std::string_view TextPart::write(double number) {
+  return write_number(digits_, number, std::chars_format::general, 6);
+}
+
+std::string concat_parts(std::initializer_list<TextPart> parts) {
+  std::size_t size = 0;
+  for (const TextPart& part : parts) size += part.text().size();
+  std::string text;
+  text.reserve(size);
+  for (const TextPart& part : parts) text += part.text();
+  return text;
+}
 
 std::string_view trim(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n\v\f";

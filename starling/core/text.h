@@ -1,10 +1,12 @@
 // Text in and out: messages, sizes such as "64k", durations such as "1.5ms", names that were nearly right.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,11 +15,37 @@
 
 namespace starling {
 
+// A part of a message: a text, a character or a number, floating-point numbers with six significant digits.
+// Refers to the text that it was made of.
+class TextPart {
+ public:
+  TextPart(std::string_view text) : text_(text) {}
+  TextPart(const std::string& text) : text_(text) {}
+  TextPart(const char* text) : text_(text) {}
+  TextPart(char letter) : text_(digits_, 1) { digits_[0] = letter; }
+  TextPart(std::signed_integral auto number) : text_(write(static_cast<std::int64_t>(number))) {}
+  TextPart(std::unsigned_integral auto number) : text_(write(static_cast<std::uint64_t>(number))) {}
+  TextPart(std::floating_point auto number) : text_(write(static_cast<double>(number))) {}
+  TextPart(const TextPart&) = delete;
+  TextPart& operator=(const TextPart&) = delete;
+
+  std::string_view text() const { return text_; }
+
+ private:
+  std::string_view write(std::int64_t number);
+  std::string_view write(std::uint64_t number);
+  std::string_view write(double number);
+
+  char digits_[32];
+  std::string_view text_;
+};
+
+std::string concat_parts(std::initializer_list<TextPart> parts);
+
+// concat("rank ", 3, " lost") is "rank 3 lost".
 template <class... Parts>
 std::string concat(const Parts&... parts) {
-  std::ostringstream text;
-  (text << ... << parts);
-  return text.str();
+  return concat_parts({TextPart(parts)...});
 }
 
 // Cuts at every `separator` and trims spaces; "a,,b" has an empty middle part, "" has no parts.
@@ -59,15 +87,15 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 
 // "0, 2, 5"
 template <class Range>
-std::string join(const Range& items, std::string_view separator = ", ") {
-  std::ostringstream text;
+std::string join_texts(const Range& items, std::string_view separator = ", ") {
+  std::string text;
   bool first = true;
   for (const auto& item : items) {
-    if (!first) text << separator;
-    text << item;
+    if (!first) text += separator;
+    text += TextPart(item).text();
     first = false;
   }
-  return text.str();
+  return text;
 }
 
 }  // namespace starling

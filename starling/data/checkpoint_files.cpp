@@ -6,7 +6,7 @@
 
 #include "starling/core/error.h"
 #include "starling/data/safetensors.h"
-#include "starling/record/output_file.h"
+#include "starling/record/atomic_file.h"
 
 namespace starling::data {
 
@@ -64,7 +64,7 @@ void CheckpointFiles::commit(std::uint64_t step, int workers, const RunKeys& key
   Json json;
   json["step"] = step;
   json["run"] = keys;
-  record::OutputFile file(folder_ / kLatest);
+  record::AtomicFile file(folder_ / kLatest);
   file.stream() << json.dump(2) << "\n";
   file.publish();
   for (const auto& entry : fs::directory_iterator(folder_)) {

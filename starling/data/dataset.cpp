@@ -75,7 +75,7 @@ DataSet load(std::string_view name, std::string_view what) {
 std::string data_forms() {
   std::vector<std::string> texts;
   for (const Form& form : kForms) texts.push_back(form.text());
-  return join(texts);
+  return join_texts(texts);
 }
 
 }  // namespace starling::data

@@ -6,7 +6,7 @@
 
 #include "starling/core/error.h"
 #include "starling/data/input_file.h"
-#include "starling/record/output_file.h"
+#include "starling/record/atomic_file.h"
 
 namespace starling::data {
 namespace {
@@ -128,7 +128,7 @@ Images read_part(const fs::path& folder, std::string_view pictures, std::string_
 
 void write_file(const fs::path& path, std::initializer_list<std::size_t> header,
                 const std::vector<std::uint8_t>& bytes) {
-  record::OutputFile file(path);
+  record::AtomicFile file(path);
   for (const std::size_t number : header) {
     for (const int shift : {24, 16, 8, 0}) file.stream().put(static_cast<char>(number >> shift & 0xff));
   }

@@ -6,7 +6,7 @@
 #include "starling/core/error.h"
 #include "starling/data/input_file.h"
 #include "starling/data/tensor_header.h"
-#include "starling/record/output_file.h"
+#include "starling/record/atomic_file.h"
 
 namespace starling::data {
 namespace {
@@ -29,7 +29,7 @@ TensorEntry entry_of(const StoredTensor& tensor) {
   TensorEntry entry{tensor.name, tensor.dtype, tensor.shape, 0, 0};
   const std::uint64_t needed = bytes_of(tensor.dtype, tensor.shape);
   if (tensor.bytes.size() != needed) {
-    throw InvalidArgument(concat("it has ", tensor.bytes.size(), " bytes; shape [", join(tensor.shape),
+    throw InvalidArgument(concat("it has ", tensor.bytes.size(), " bytes; shape [", join_texts(tensor.shape),
                                  "] of ", tensor.dtype, " needs ", needed));
   }
   return entry;
@@ -82,7 +82,7 @@ void write_safetensors(const std::filesystem::path& path, const TensorFile& file
   } catch (const InvalidArgument& error) {
     throw InvalidArgument(concat("cannot write '", path.string(), "': ", error.what()));
   }
-  record::OutputFile output(path);
+  record::AtomicFile output(path);
   std::ostream& out = output.stream();
   for (std::size_t i = 0; i < kLengthBytes; ++i) out.put(static_cast<char>(header.size() >> (8 * i) & 0xff));
   out << header;

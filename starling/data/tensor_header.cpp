@@ -84,7 +84,7 @@ void check_entry(const TensorEntry& entry, std::uint64_t data_bytes) {
   }
   const std::uint64_t needed = bytes_of(entry.dtype, entry.shape);
   if (entry.end - entry.begin == needed) return;
-  throw InvalidArgument(concat("it has ", entry.end - entry.begin, " bytes; shape [", join(entry.shape),
+  throw InvalidArgument(concat("it has ", entry.end - entry.begin, " bytes; shape [", join_texts(entry.shape),
                                "] of ", entry.dtype, " needs ", needed));
 }
 
@@ -130,7 +130,7 @@ std::size_t element_bytes(std::string_view dtype) {
     if (known.name == dtype) return known.bytes;
     names.push_back(known.name);
   }
-  throw InvalidArgument(concat("unknown dtype '", dtype, "'; allowed: ", join(names)));
+  throw InvalidArgument(concat("unknown dtype '", dtype, "'; allowed: ", join_texts(names)));
 }
 
 std::uint64_t bytes_of(std::string_view dtype, const std::vector<std::int64_t>& shape) {
@@ -139,7 +139,7 @@ std::uint64_t bytes_of(std::string_view dtype, const std::vector<std::int64_t>& 
   for (const std::int64_t side : shape) {
     const auto factor = static_cast<std::uint64_t>(side);
     if (side < 0 || (factor > 0 && bytes > kMost / factor)) {
-      throw InvalidArgument(concat("bad shape [", join(shape),
+      throw InvalidArgument(concat("bad shape [", join_texts(shape),
                                    "]; expected whole numbers from 0 on and less ", "than 2^63 bytes"));
     }
     bytes *= factor;

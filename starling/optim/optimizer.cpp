@@ -56,7 +56,7 @@ Kind parse_optimizer(std::string_view text, std::string_view what) {
     if (name == text) return kind;
     names.push_back(name);
   }
-  throw InvalidArgument(concat(what, ": unknown optimizer '", text, "'; allowed: ", join(names)));
+  throw InvalidArgument(concat(what, ": unknown optimizer '", text, "'; allowed: ", join_texts(names)));
 }
 
 void check_not_negative(std::string_view what, double value) {

@@ -44,7 +44,7 @@ Kind parse_schedule(std::string_view text, std::string_view what) {
     if (name == text) return kind;
     names.push_back(name);
   }
-  throw InvalidArgument(concat(what, ": unknown schedule '", text, "'; allowed: ", join(names)));
+  throw InvalidArgument(concat(what, ": unknown schedule '", text, "'; allowed: ", join_texts(names)));
 }
 
 }  // namespace starling::optim

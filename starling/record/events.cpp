@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "starling/record/digits.h"
+#include "starling/record/json_append.h"
 
 namespace starling::record {
 namespace {
@@ -74,7 +74,7 @@ void empty(std::string& text, std::ostream& out) {
 
 }  // namespace
 
-void write_events(std::ostream& out, const Run& run) {
+void write_events(std::ostream& out, const RunRecord& run) {
   std::string text;
   std::vector<Span> spans;
   for (const RankRecord& record : run.ranks) {

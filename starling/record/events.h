@@ -3,12 +3,12 @@
 
 #include <iosfwd>
 
-#include "starling/record/run.h"
+#include "starling/record/run_record.h"
 
 namespace starling::record {
 
 // The spans by rank, then by the time of their begin; after them the points of the loss curve by time.
 // Whether all could be written is the stream's to tell.
-void write_events(std::ostream& out, const Run& run);
+void write_events(std::ostream& out, const RunRecord& run);
 
 }  // namespace starling::record

@@ -46,7 +46,7 @@ std::string bytes_text(std::uint64_t bytes) {
   return concat(digits(value), " ", kUnits[unit]);
 }
 
-std::string name_of(const Run& run, Rank rank) {
+std::string name_of(const RunRecord& run, Rank rank) {
   return concat(run.ranks[static_cast<std::size_t>(rank)].trains ? "worker " : "service ", rank);
 }
 
@@ -63,7 +63,7 @@ std::string line(const Cells& cells) {
 
 class Report {
  public:
-  Report(const Run& run, const Waits& waits) : run_(run), waits_(waits) {
+  Report(const RunRecord& run, const WaitAnalysis& waits) : run_(run), waits_(waits) {
     for (std::size_t i = 0; i < run.ranks.size(); ++i) {
       if (run.ranks[i].trains) workers_.push_back(i);
     }
@@ -89,8 +89,8 @@ class Report {
   std::string no_blame() const;
   std::string unhappy_ends() const;
 
-  const Run& run_;
-  const Waits& waits_;
+  const RunRecord& run_;
+  const WaitAnalysis& waits_;
   std::vector<std::size_t> workers_;
 };
 
@@ -150,7 +150,7 @@ std::string Report::outcome() const {
                         ? concat("target reached after ", format_duration(*run_.time_to_target))
                         : "target not reached");
   }
-  return parts.empty() ? "" : join(parts) + "\n";
+  return parts.empty() ? "" : join_texts(parts) + "\n";
 }
 
 std::string Report::fusion() const {
@@ -205,6 +205,6 @@ std::string Report::unhappy_ends() const {
 
 }  // namespace
 
-std::string report_text(const Run& run, const Waits& waits) { return Report(run, waits).text(); }
+std::string report_text(const RunRecord& run, const WaitAnalysis& waits) { return Report(run, waits).text(); }
 
 }  // namespace starling::record

@@ -19,7 +19,7 @@ Json share(Duration part, const RankRecord& record) {
 
 // One entry per worker, or per rank that only serves.
 template <class Value>
-Json list(const Run& run, bool workers, Value value) {
+Json list(const RunRecord& run, bool workers, Value value) {
   Json entries = Json::array();
   for (std::size_t i = 0; i < run.ranks.size(); ++i) {
     if (run.ranks[i].trains == workers) entries.push_back(value(i));
@@ -28,14 +28,14 @@ Json list(const Run& run, bool workers, Value value) {
 }
 
 // Strategies without a server note nothing: their gradients are applied to the model they were computed from.
-Json staleness(const Run& run) {
+Json staleness(const RunRecord& run) {
   Staleness all;
   for (const RankRecord& record : run.ranks) all.merge(record.journal.staleness);
   return {{"mean", all.mean()}, {"max", all.max}};
 }
 
 // Null where no strategy asked for groups.
-Json generator(const Run& run) {
+Json generator(const RunRecord& run) {
   Generated all;
   for (const RankRecord& record : run.ranks) all.merge(record.journal.generated);
   if (all.requests == 0) return {};
@@ -49,7 +49,7 @@ Json generator(const Run& run) {
 }
 
 // Null where it was not tuned.
-Json fusion(const Run& run) {
+Json fusion(const RunRecord& run) {
   for (const RankRecord& record : run.ranks) {
     const Fusion& fusion = record.journal.fusion;
     if (fusion.bytes == 0) continue;
@@ -62,7 +62,7 @@ Json fusion(const Run& run) {
   return {};
 }
 
-Json unhappy_ends(const Run& run) {
+Json unhappy_ends(const RunRecord& run) {
   Json json = Json::object();
   for (const RankRecord& record : run.ranks) {
     if (!record.ended.empty()) json[std::to_string(record.rank)] = record.ended;
@@ -70,7 +70,7 @@ Json unhappy_ends(const Run& run) {
   return json;
 }
 
-void add_progress(Json& json, const Run& run) {
+void add_progress(Json& json, const RunRecord& run) {
   const std::uint64_t samples = samples_of(run);
   const double time = seconds_of(run.duration);
   json["seconds"] = time;
@@ -86,7 +86,7 @@ void add_progress(Json& json, const Run& run) {
 }
 
 // Of a real run: what it was for.
-void add_test(Json& json, const Run& run) {
+void add_test(Json& json, const RunRecord& run) {
   json["test_accuracy"] = number(run.final_accuracy);
   Json curve = Json::array();
   for (const LossPoint& point : run.losses) {
@@ -96,7 +96,7 @@ void add_test(Json& json, const Run& run) {
   json["accuracy_curve"] = std::move(curve);
 }
 
-void add_traffic(Json& json, const Run& run) {
+void add_traffic(Json& json, const RunRecord& run) {
   const auto bytes = [&](std::size_t i) { return run.ranks[i].bytes_sent; };
   json["bytes_sent_per_worker"] = list(run, true, bytes);
   json["bytes_sent_by_services"] = list(run, false, bytes);
@@ -104,7 +104,7 @@ void add_traffic(Json& json, const Run& run) {
       list(run, true, [&](std::size_t i) { return run.ranks[i].messages_sent; });
 }
 
-void add_waiting(Json& json, const Run& run, const Waits& waits) {
+void add_waiting(Json& json, const RunRecord& run, const WaitAnalysis& waits) {
   const auto fraction = [&](Duration RankTimes::*part) {
     return list(run, true, [&, part](std::size_t i) { return share(waits.ranks[i].*part, run.ranks[i]); });
   };
@@ -136,19 +136,20 @@ void print(std::string& text, const Json& json, const std::string& indent) {
 
 }  // namespace
 
-std::uint64_t samples_of(const Run& run) {
+std::uint64_t samples_of(const RunRecord& run) {
   std::uint64_t samples = 0;
   for (const RankRecord& record : run.ranks) samples += record.trains ? record.journal.samples : 0;
   return samples;
 }
 
-bool diverged(const Run& run) {
+bool diverged(const RunRecord& run) {
   return (run.final_train_loss && !std::isfinite(*run.final_train_loss)) ||
          std::any_of(run.losses.begin(), run.losses.end(),
                      [](const LossPoint& point) { return !std::isfinite(point.loss); });
 }
 
-std::string summary_json(const Run& run, const Waits& waits, std::optional<double> wall_seconds) {
+std::string summary_json(const RunRecord& run, const WaitAnalysis& waits,
+                         std::optional<double> wall_seconds) {
   const auto workers = std::count_if(run.ranks.begin(), run.ranks.end(),
                                      [](const RankRecord& record) { return record.trains; });
   Json json;

@@ -5,19 +5,20 @@
 #include <optional>
 #include <string>
 
-#include "starling/record/run.h"
-#include "starling/record/waits.h"
+#include "starling/record/run_record.h"
+#include "starling/record/wait_analysis.h"
 
 namespace starling::record {
 
 // JSON, ended by a new line. What is not known is null; a number reads back as the same number.
 // `wall_seconds` is how long a simulated run really took; it becomes the last key if it is given.
-std::string summary_json(const Run& run, const Waits& waits, std::optional<double> wall_seconds = {});
+std::string summary_json(const RunRecord& run, const WaitAnalysis& waits,
+                         std::optional<double> wall_seconds = {});
 
 // Of all workers together.
-std::uint64_t samples_of(const Run& run);
+std::uint64_t samples_of(const RunRecord& run);
 
 // Whether a loss is not a finite number.
-bool diverged(const Run& run);
+bool diverged(const RunRecord& run);
 
 }  // namespace starling::record

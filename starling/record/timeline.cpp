@@ -49,7 +49,7 @@ std::vector<Span> lay_over(const std::vector<Span>& work, const std::vector<Span
 
 }  // namespace
 
-Meetings::Meetings(const Run& run) {
+Meetings::Meetings(const RunRecord& run) {
   std::unordered_map<std::uint64_t, Rank> counted;  // the rank that came to the meeting most recently
   std::vector<Span> met;
   for (const RankRecord& record : run.ranks) {

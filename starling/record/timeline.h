@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "starling/record/run.h"
+#include "starling/record/run_record.h"
 
 namespace starling::record {
 
@@ -19,7 +19,7 @@ struct Arrival {
 class Meetings {
  public:
   // A rank comes when the first of its spans of that meeting begins, in the background or not.
-  explicit Meetings(const Run& run);
+  explicit Meetings(const RunRecord& run);
 
   // The part of a rank's kMeet span before this time was waiting for last(); its begin if there was none.
   Time waited_until(Rank rank, const Span& span) const;

@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "starling/core/text.h"
-#include "starling/record/digits.h"
+#include "starling/record/json_append.h"
 
 namespace starling::record {
 namespace {
@@ -74,12 +74,12 @@ void write_process(Writer& writer, int process, const std::string& name, int pla
   write_metadata(writer, process, 0, "process_sort_index", "sort_index", place);
 }
 
-bool has_detail(const Piece& piece) { return piece.detail.kind != Detail::Kind::kNone; }
-std::string_view subject_of(const Piece& piece) {
+bool has_detail(const ResolvedSpan& piece) { return piece.detail.kind != Detail::Kind::kNone; }
+std::string_view subject_of(const ResolvedSpan& piece) {
   return kSubjects[static_cast<std::size_t>(piece.detail.kind)];
 }
 
-void append_name(std::string& text, const Piece& piece) {
+void append_name(std::string& text, const ResolvedSpan& piece) {
   if (has_detail(piece) && (piece.doing == Doing::kCompute || piece.doing == Doing::kTransfer)) {
     text += subject_of(piece);
     return;
@@ -92,7 +92,7 @@ void append_name(std::string& text, const Piece& piece) {
 }
 
 // A wait is named after the one to blame, so that what it was part of has to be told here.
-void append_detail(std::string& text, const Piece& piece) {
+void append_detail(std::string& text, const ResolvedSpan& piece) {
   text += ",\"args\":{";
   if (piece.doing == Doing::kWait) {
     text += "\"of\":";
@@ -108,7 +108,7 @@ void append_detail(std::string& text, const Piece& piece) {
   text += '}';
 }
 
-void write_piece(Writer& writer, int process, int track, const Piece& piece) {
+void write_piece(Writer& writer, int process, int track, const ResolvedSpan& piece) {
   writer.begin("X", process);
   std::string& text = writer.text();
   text += ",\"tid\":";
@@ -129,7 +129,7 @@ void write_piece(Writer& writer, int process, int track, const Piece& piece) {
 class Tracks {
  public:
   // The pieces of the background must come after the own ones, and by time.
-  int track_for(const Piece& piece, int kind) {
+  int track_for(const ResolvedSpan& piece, int kind) {
     if (!piece.background) {
       ends_.assign(1, Time::max());
       return number(kind, 0);
@@ -159,11 +159,11 @@ class Tracks {
 };
 
 // Numbered from 1: viewers take process 0 for the idle one.
-void write_rank(Writer& writer, const RankRecord& record, const std::vector<Piece>& pieces) {
+void write_rank(Writer& writer, const RankRecord& record, const std::vector<ResolvedSpan>& pieces) {
   const int process = record.rank + 1;
   write_process(writer, process, concat(record.trains ? "worker " : "service ", record.rank), process);
   std::array<Tracks, kKinds> tracks;
-  for (const Piece& piece : pieces) {
+  for (const ResolvedSpan& piece : pieces) {
     const auto kind = static_cast<std::size_t>(piece.doing);
     write_piece(writer, process, tracks[kind].track_for(piece, static_cast<int>(kind)), piece);
   }
@@ -172,7 +172,7 @@ void write_rank(Writer& writer, const RankRecord& record, const std::vector<Piec
   }
 }
 
-void write_losses(Writer& writer, const Run& run) {
+void write_losses(Writer& writer, const RunRecord& run) {
   if (run.losses.empty()) return;
   const int process = static_cast<int>(run.ranks.size()) + 1;
   write_process(writer, process, "training", 0);
@@ -191,7 +191,7 @@ void write_losses(Writer& writer, const Run& run) {
 
 }  // namespace
 
-void write_trace(std::ostream& out, const Run& run, const Waits& waits) {
+void write_trace(std::ostream& out, const RunRecord& run, const WaitAnalysis& waits) {
   out << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
   Writer writer(out);
   write_losses(writer, run);

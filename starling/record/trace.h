@@ -6,8 +6,8 @@
 
 #include <iosfwd>
 
-#include "starling/record/run.h"
-#include "starling/record/waits.h"
+#include "starling/record/run_record.h"
+#include "starling/record/wait_analysis.h"
 
 namespace starling::record {
 
@@ -15,6 +15,6 @@ namespace starling::record {
 // background have tracks of their own, as many as it takes ("transfer 2", "transfer 3"). What
 // has a detail is named after it. The loss is a counter beside the ranks. Whether all could be written is the
 // stream's to tell.
-void write_trace(std::ostream& out, const Run& run, const Waits& waits);
+void write_trace(std::ostream& out, const RunRecord& run, const WaitAnalysis& waits);
 
 }  // namespace starling::record

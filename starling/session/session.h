@@ -22,29 +22,29 @@
 #include <span>
 #include <thread>
 
+#include "starling/join/run_context.h"
 #include "starling/runtime/event.h"
 #include "starling/runtime/loop_scheduler.h"
-#include "starling/session/attendants.h"
-#include "starling/session/membership.h"
-#include "starling/session/program.h"
-#include "starling/session/real_worker.h"
-#include "starling/session/service_member.h"
-#include "starling/session/shares.h"
-#include "starling/session/sync_check.h"
+#include "starling/session/background/background_services.h"
+#include "starling/session/background/model_equality_check.h"
+#include "starling/session/batch_shares.h"
+#include "starling/session/worker/callbacks.h"
+#include "starling/session/worker/real_service.h"
+#include "starling/session/worker/real_worker.h"
 #include "starling/strategy/strategy.h"
 
 namespace starling::session {
 
 class Session {
  public:
-  struct Setting : Attendants::Setting {
+  struct Options : BackgroundServices::Options {
     int workers = 1;                // ranks 0 to workers-1 train; one rank more where the service has its own
     std::vector<int> host_of_rank;  // empty: all on one host, or each on its own where links are emulated
     optim::OptimizerSpec optimizer;
     std::string
         no_flat_optimizer;  // why a strategy cannot update elsewhere as the program would; empty: it can
     std::uint64_t seed = 1;
-    RealWorker::Setting worker;    // its sections must cover the model
+    RealWorker::Options worker;    // its sections must cover the model
     bool dynamic_shares = false;   // of an epoch, by demand; else equal
     std::uint64_t check_sync = 0;  // steps between two looks whether all models are equal; 0: none
   };
@@ -52,10 +52,10 @@ class Session {
   // Takes over the loop and the transport, which must outlive it: nobody else may use them any more. Rank 0's
   // `initial_model` becomes everybody's; the others' are not looked at.
   Session(runtime::LoopScheduler& loop, transport::Transport& net, const strategy::Strategy& strategy,
-          Setting setting, std::span<const float> initial_model, Program program = {});
+          Options setting, std::span<const float> initial_model, Callbacks callbacks = {});
   // The same in the run that this process was started in.
-  Session(Membership& membership, Setting setting, std::span<const float> initial_model,
-          Program program = {});
+  Session(join::RunContext& context, Options setting, std::span<const float> initial_model,
+          Callbacks callbacks = {});
   // Ends what still runs: to the others this rank is done if the run is over, else it is lost.
   ~Session();
 
@@ -118,31 +118,33 @@ class Session {
   void end(std::exception_ptr error);
   void hand_over_records();
   void make_service();
-  void serve(const Errand& errand);
-  void apply(const Errand& errand);
+  void serve(const UserRequest& request);
+  void apply(const UserRequest& request);
   void clear_gradients();
   void wait_for(Slice sections);
-  double learning_rate() const { return program_.learning_rate ? program_.learning_rate() : learning_rate_; }
+  double learning_rate() const {
+    return callbacks_.learning_rate ? callbacks_.learning_rate() : learning_rate_;
+  }
 
   runtime::LoopScheduler& loop_;
   transport::Transport& net_;
   const strategy::Strategy& strategy_;
-  Setting setting_;
-  strategy::Place place_;
-  Program program_;
-  Errands errands_;
-  BatchNotes notes_;
-  Shares shares_;
-  Kept kept_;
+  Options setting_;
+  strategy::RunInfo info_;
+  Callbacks callbacks_;
+  UserRequests requests_;
+  BatchState batch_;
+  BatchShares shares_;
+  CheckpointState checkpoint_state_;
   std::unique_ptr<RealWorker> worker_;
   // Shared with stop(), whose wish may come to the loop when this session is no more.
-  std::shared_ptr<Attendants> attendants_;
+  std::shared_ptr<BackgroundServices> background_;
   std::atomic<Time> origin_ = Time(kForever);
-  std::unique_ptr<ServiceMember> service_;  // that runs beside this worker
+  std::unique_ptr<RealService> service_;  // that runs beside this worker
   std::promise<std::vector<record::RankRecord>> records_;
   std::future<std::vector<record::RankRecord>> collected_ = records_.get_future();
   bool records_given_ = false;  // the engine's thread
-  std::optional<SyncCheck> sync_check_;
+  std::optional<ModelEqualityCheck> equality_check_;
   std::uint64_t step_ = 0;
   std::uint64_t updated_step_ = 0;
   double learning_rate_ = 0;
@@ -154,10 +156,10 @@ class Session {
 };
 
 // The setting as it is in the run that a process was started in: its workers and, unless given, its hosts.
-Session::Setting in_run(const Standing& standing, Session::Setting setting);
+Session::Options in_run(const join::RunEnvironment& environment, Session::Options setting);
 
 // A rank that only serves: returns when all workers are done.
-void serve(transport::Transport& net, const strategy::Strategy& strategy, const Session::Setting& setting);
-void serve(Membership& membership, Session::Setting setting);
+void serve(transport::Transport& net, const strategy::Strategy& strategy, const Session::Options& setting);
+void serve(join::RunContext& context, Session::Options setting);
 
 }  // namespace starling::session

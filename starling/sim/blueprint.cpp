@@ -20,12 +20,12 @@ StepTimes step_times(const Workload& workload, double seconds) {
   return times;
 }
 
-void place_ranks(Blueprint& blueprint, const Cluster& cluster, strategy::Placement service) {
-  strategy::Place& place = blueprint.place;
+void place_ranks(Blueprint& blueprint, const cluster::Cluster& cluster, strategy::Placement service) {
+  strategy::RunInfo& place = blueprint.place;
   place.workers = static_cast<int>(cluster.workers.size());
   place.everyone = strategy::ranks_up_to(place.workers);
   blueprint.hosts = cluster.hosts;
-  for (const WorkerSpec& worker : cluster.workers) {
+  for (const cluster::WorkerSpec& worker : cluster.workers) {
     place.host_of_rank.push_back(worker.host);
     place.starts.push_back(worker.joins == Time{});
   }
@@ -43,7 +43,7 @@ Blueprint make_blueprint(const Simulation& simulation, strategy::Placement servi
   const Workload& workload = *simulation.workload;
   blueprint.workload = &workload;
   blueprint.times = step_times(workload, simulation.step_seconds);
-  strategy::Place& place = blueprint.place;
+  strategy::RunInfo& place = blueprint.place;
   place.optimizer = simulation.optimizer;
   place.elements = workload.parameters();
   place.ghost = workload.ghost();
@@ -56,16 +56,16 @@ Blueprint make_blueprint(const Simulation& simulation, strategy::Placement servi
 }
 
 std::unique_ptr<strategy::Strategy> make_strategy(const Simulation& simulation) {
-  const strategy::Row& row = *simulation.strategy;
+  const strategy::StrategyEntry& row = *simulation.strategy;
   const auto& workers = simulation.cluster.workers;
   for (std::size_t rank = 0; rank < workers.size(); ++rank) {
     if (workers[rank].joins == Time{} || row.promises.takes_joiners) continue;
     std::vector<std::string> takers;
-    for (const strategy::Row& other : strategy::registry()) {
+    for (const strategy::StrategyEntry& other : strategy::registry()) {
       if (other.promises.takes_joiners) takers.push_back(other.name);
     }
     throw InvalidArgument(concat("worker ", rank, " joins later, which strategy ", row.name,
-                                 " does not support; allowed with ", join(takers)));
+                                 " does not support; allowed with ", join_texts(takers)));
   }
   return row.make(strategy::Options::parse(row.options, row.name, simulation.options),
                   static_cast<int>(workers.size()));

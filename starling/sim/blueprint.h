@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "starling/sim/simulation.h"
-#include "starling/strategy/place.h"
+#include "starling/strategy/run_info.h"
 
 namespace starling::sim {
 
@@ -13,8 +13,8 @@ namespace starling::sim {
 enum Stream : std::uint64_t { kEvents = 1, kModel, kStrategy, kJitter, kData, kSpread };
 
 struct Blueprint {
-  strategy::Place place;
-  std::vector<HostSpec> hosts;  // with that of the service
+  strategy::RunInfo place;
+  std::vector<cluster::HostSpec> hosts;  // with that of the service
   const Workload* workload = nullptr;
   StepTimes times;  // at speed 1
 

@@ -23,7 +23,7 @@ Duration time_for(double bytes, double bytes_per_second) {
   return Duration(std::llround(nanoseconds));
 }
 
-void check_link(const HostSpec& host, std::string_view which, const Link& link) {
+void check_link(const cluster::HostSpec& host, std::string_view which, const cluster::Link& link) {
   if (!std::isfinite(link.bytes_per_second) || link.bytes_per_second <= 0) {
     throw InvalidArgument(concat("host ", host.name, ": ", link.bytes_per_second, " bytes per second ", which,
                                  " are not a finite number above 0"));
@@ -35,7 +35,7 @@ void check_link(const HostSpec& host, std::string_view which, const Link& link) 
 
 }  // namespace
 
-HostNetwork::HostNetwork(const std::vector<HostSpec>& hosts, std::vector<int> host_of_rank)
+HostNetwork::HostNetwork(const std::vector<cluster::HostSpec>& hosts, std::vector<int> host_of_rank)
     : host_of_rank_(std::move(host_of_rank)) {
   for (std::size_t rank = 0; rank < host_of_rank_.size(); ++rank) {
     if (host_of_rank_[rank] >= 0 && static_cast<std::size_t>(host_of_rank_[rank]) < hosts.size()) continue;
@@ -43,7 +43,7 @@ HostNetwork::HostNetwork(const std::vector<HostSpec>& hosts, std::vector<int> ho
         concat("rank ", rank, " is on host ", host_of_rank_[rank], "; there are ", hosts.size(), " hosts"));
   }
   hosts_.reserve(hosts.size());
-  for (const HostSpec& spec : hosts) {
+  for (const cluster::HostSpec& spec : hosts) {
     check_link(spec, "outside", spec.outside);
     check_link(spec, "inside", spec.inside);
     Host& host = hosts_.emplace_back();

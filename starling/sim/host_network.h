@@ -20,10 +20,10 @@
 #include <deque>
 #include <vector>
 
+#include "starling/cluster/cluster.h"
 #include "starling/core/types.h"
 #include "starling/runtime/scheduler.h"
 #include "starling/runtime/wakeup.h"
-#include "starling/sim/cluster.h"
 #include "starling/transport/network.h"
 
 namespace starling::sim {
@@ -31,7 +31,7 @@ namespace starling::sim {
 class HostNetwork final : public transport::Network {
  public:
   // Rank r is on host host_of_rank[r]. Bandwidths are finite and above 0.
-  HostNetwork(const std::vector<HostSpec>& hosts, std::vector<int> host_of_rank);
+  HostNetwork(const std::vector<cluster::HostSpec>& hosts, std::vector<int> host_of_rank);
 
   // All transfers of a network are on one scheduler, which is on virtual time and outlives the network.
   void start(runtime::Scheduler& scheduler, transport::Transfer& transfer) override;
@@ -54,8 +54,8 @@ class HostNetwork final : public transport::Network {
   };
 
   struct Host {
-    Link outside;
-    Link inside;
+    cluster::Link outside;
+    cluster::Link inside;
     Side outgoing;
     Side incoming;
     Side inner;

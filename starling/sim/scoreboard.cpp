@@ -39,7 +39,7 @@ void Scoreboard::evaluate(Time now, const Models& models) {
   stop_ = simulation_.stop_at_target;
 }
 
-void Scoreboard::finish(const Models& models, record::Run& run) {
+void Scoreboard::finish(const Models& models, record::RunRecord& run) {
   run.has_target = simulation_.target_loss || simulation_.target_accuracy;
   run.time_to_target = time_to_target_;
   run.losses = std::move(losses_);

@@ -23,7 +23,7 @@ class Scoreboard {
   bool stop() const { return stop_; }
 
   // Writes what was found into the record; replays have nothing to be found.
-  void finish(const Models& models, record::Run& run);
+  void finish(const Models& models, record::RunRecord& run);
 
  private:
   std::vector<float> mean_of(const Models& models) const;

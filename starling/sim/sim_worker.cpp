@@ -5,7 +5,7 @@
 
 #include "starling/core/partition.h"
 #include "starling/runtime/deadline.h"
-#include "starling/strategy/exchange.h"
+#include "starling/strategy/timed_exchange.h"
 
 namespace starling::sim {
 
@@ -22,8 +22,8 @@ bool by_section(const StepPlan& plan) { return plan.listener != nullptr && plan.
 }  // namespace
 
 SimWorker::SimWorker(const Blueprint& blueprint, Conductor& conductor, transport::Transport& net,
-                     const Cluster& cluster, const Streams& streams)
-    : Placed(blueprint.place, net, streams.strategy),
+                     const cluster::Cluster& cluster, const Streams& streams)
+    : WithRunInfo(blueprint.place, net, streams.strategy),
       blueprint_(blueprint),
       conductor_(conductor),
       pace_(cluster, net.rank()),
@@ -88,7 +88,7 @@ Task<> SimWorker::pass_forward(StepListener& listener, double factor) {
     co_await listener.before_forward(section);
     co_await pass_section(listener, Kind::kForward, section, times[section] * factor);
   }
-  passage_.close();
+  spans_.close();
 }
 
 // A piece's gradient has to be combined with those of the others first.
@@ -98,14 +98,14 @@ Task<> SimWorker::pass_backward(const StepPlan& plan, double factor) {
     co_await pass_section(*plan.listener, Kind::kBackward, section, times[section] * factor);
     if (plan.pieces == 1) plan.listener->gradient_ready(section);
   }
-  passage_.close();
+  spans_.close();
 }
 
 Task<> SimWorker::pass_section(const StepListener& listener, Kind kind, std::size_t section, double seconds) {
   const Time begin = now();
   co_await pass_time(seconds);
   const auto number = static_cast<std::uint32_t>(section);
-  passage_.note({kind, static_cast<std::uint32_t>(step_), number, number + 1}, listener, begin);
+  spans_.note({kind, static_cast<std::uint32_t>(step_), number, number + 1}, listener, begin);
 }
 
 void SimWorker::report_sections(StepListener& listener) const {

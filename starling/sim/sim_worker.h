@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "starling/cluster/cluster.h"
+#include "starling/cluster/speed_profile.h"
 #include "starling/runtime/event.h"
 #include "starling/sim/blueprint.h"
-#include "starling/sim/cluster.h"
-#include "starling/sim/pace.h"
 #include "starling/sim/workload.h"
-#include "starling/strategy/passage.h"
+#include "starling/strategy/compute_spans.h"
 
 namespace starling::sim {
 
@@ -35,7 +35,7 @@ class Conductor {
   ~Conductor() = default;
 };
 
-class SimWorker final : public strategy::Placed<strategy::Worker> {
+class SimWorker final : public strategy::WithRunInfo<strategy::Worker> {
  public:
   struct Streams {
     Random strategy;
@@ -44,7 +44,7 @@ class SimWorker final : public strategy::Placed<strategy::Worker> {
   };
 
   SimWorker(const Blueprint& blueprint, Conductor& conductor, transport::Transport& net,
-            const Cluster& cluster, const Streams& streams);
+            const cluster::Cluster& cluster, const Streams& streams);
 
   strategy::Data parameters() override { return parameters_.data; }
   strategy::Data gradients() override { return gradients_.data; }
@@ -81,15 +81,15 @@ class SimWorker final : public strategy::Placed<strategy::Worker> {
 
   const Blueprint& blueprint_;
   Conductor& conductor_;
-  Pace pace_;
-  Jitter jitter_;
+  cluster::SpeedProfile pace_;
+  cluster::Jitter jitter_;
   Random jitter_random_;
   Random data_random_;
   strategy::Buffer parameters_;
   strategy::Buffer gradients_;
   std::vector<float> piece_gradient_;  // only while a batch is cut in pieces
   std::unique_ptr<optim::Optimizer> optimizer_;
-  strategy::Passage passage_{*this};
+  strategy::ComputeSpans spans_{*this};
   runtime::Event never_{"a step without end"};
   std::uint64_t updated_ = 0;  // the last step of which a part was applied
   std::uint64_t step_ = 0;

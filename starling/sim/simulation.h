@@ -7,9 +7,9 @@
 #include <optional>
 #include <span>
 
+#include "starling/cluster/cluster.h"
 #include "starling/optim/optimizer.h"
-#include "starling/record/run.h"
-#include "starling/sim/cluster.h"
+#include "starling/record/run_record.h"
 #include "starling/sim/workload.h"
 #include "starling/strategy/registry.h"
 
@@ -34,9 +34,9 @@ class Observer {
 };
 
 struct Simulation {
-  const strategy::Row* strategy = nullptr;
+  const strategy::StrategyEntry* strategy = nullptr;
   strategy::OptionTexts options;
-  Cluster cluster;
+  cluster::Cluster cluster;
   std::shared_ptr<const Workload> workload;
   optim::OptimizerSpec optimizer;
   double spread = 0;          // standard deviation by which workers' first models differ, each element
@@ -62,6 +62,6 @@ void check(const Simulation& simulation);
 
 // Throws what check() does, Deadlock with the scheduler's report, and whatever a
 // strategy throws but PeerLost, which is the end of that worker and is in its record.
-record::Run simulate(const Simulation& simulation);
+record::RunRecord simulate(const Simulation& simulation);
 
 }  // namespace starling::sim

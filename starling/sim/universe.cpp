@@ -45,7 +45,7 @@ Universe::Universe(const Simulation& simulation)
     if (simulation.spread > 0) disturb(*workers_.back(), simulation.spread, base.fork(kSpread).fork(stream));
   }
   if (strategy_->service() != strategy::Placement::kNone) {
-    service_ = std::make_unique<strategy::Placed<strategy::Member>>(
+    service_ = std::make_unique<strategy::WithRunInfo<strategy::Member>>(
         blueprint_.place, world_.at(blueprint_.place.server),
         base.fork(kStrategy).fork(static_cast<std::uint64_t>(blueprint_.place.workers)));
   }
@@ -65,13 +65,13 @@ void Universe::start() {
     states_[rank].running = true;
     scopes_[rank].spawn(work(*worker), concat("worker ", rank));
   }
-  for (const Fault& fault : simulation_.cluster.faults) {
-    if (fault.kind == Fault::Kind::kKill || fault.kind == Fault::Kind::kLink)
+  for (const cluster::Fault& fault : simulation_.cluster.faults) {
+    if (fault.kind == cluster::Fault::Kind::kKill || fault.kind == cluster::Fault::Kind::kLink)
       faults_.spawn(suffer(fault), "fault");
   }
 }
 
-record::Run Universe::run() {
+record::RunRecord Universe::run() {
   start();
   try {
     scheduler_.drive([](void* self) { return static_cast<Universe*>(self)->over(); }, this);
@@ -136,9 +136,9 @@ void Universe::end_all_that_wait() {
   }
 }
 
-Task<> Universe::suffer(Fault fault) {
+Task<> Universe::suffer(cluster::Fault fault) {
   co_await runtime::sleep_until(fault.from);
-  if (fault.kind == Fault::Kind::kKill) {
+  if (fault.kind == cluster::Fault::Kind::kKill) {
     kill(fault.subject);
     co_return;
   }
@@ -197,8 +197,8 @@ Scoreboard::Models Universe::models_that_count() const {
   return well.empty() ? all : well;
 }
 
-record::Run Universe::result() {
-  record::Run run;
+record::RunRecord Universe::result() {
+  record::RunRecord run;
   run.strategy = simulation_.strategy->name;
   run.world = "simulated";
   run.events = scheduler_.events();
@@ -229,6 +229,6 @@ record::RankRecord Universe::record_of(Rank rank) {
   return record;
 }
 
-record::Run simulate(const Simulation& simulation) { return Universe(simulation).run(); }
+record::RunRecord simulate(const Simulation& simulation) { return Universe(simulation).run(); }
 
 }  // namespace starling::sim

@@ -21,7 +21,7 @@ namespace starling::sim {
 class Universe final : public Conductor {
  public:
   explicit Universe(const Simulation& simulation);
-  record::Run run();
+  record::RunRecord run();
 
   bool looks_at(const SimWorker& worker) const override;
   bool may_begin(SimWorker& worker) override;
@@ -45,13 +45,13 @@ class Universe final : public Conductor {
   runtime::Task<> work(SimWorker& worker);
   runtime::Task<> serve();
   runtime::Task<> go_on(runtime::Task<> task);
-  runtime::Task<> suffer(Fault fault);
+  runtime::Task<> suffer(cluster::Fault fault);
   void kill(Rank rank);
   void end(Rank rank, const std::string& why, const std::string& told);
   void end_all_that_wait();
 
   Scoreboard::Models models_that_count() const;
-  record::Run result();
+  record::RunRecord result();
   record::RankRecord record_of(Rank rank);
 
   const Simulation& simulation_;
@@ -62,7 +62,7 @@ class Universe final : public Conductor {
   HostNetwork network_;
   transport::InprocWorld world_;
   std::vector<std::unique_ptr<SimWorker>> workers_;
-  std::unique_ptr<strategy::Placed<strategy::Member>> service_;
+  std::unique_ptr<strategy::WithRunInfo<strategy::Member>> service_;
   std::vector<std::span<const float>> models_;
   std::vector<State> states_;
   Scoreboard scoreboard_;

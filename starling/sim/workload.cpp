@@ -23,13 +23,13 @@ Made make(const WorkloadSetting& setting) {
   return std::make_unique<Type>(setting);
 }
 
-struct Row {
+struct WorkloadEntry {
   std::string_view name;
   Made (*make)(const WorkloadSetting&);
 };
 
-constexpr std::array kRows = {Row{"quadratic", make<Quadratic>}, Row{"logistic", make<Logistic>},
-                              Row{"mlp", make<Mlp>}};
+constexpr std::array kRows = {WorkloadEntry{"quadratic", make<Quadratic>},
+                              WorkloadEntry{"logistic", make<Logistic>}, WorkloadEntry{"mlp", make<Mlp>}};
 
 // Negated comparisons, so that NaN fails too.
 void check(const WorkloadSetting& setting, std::string_view what) {
@@ -73,7 +73,7 @@ void Workload::check_sizes(std::size_t x, std::size_t gradient, std::size_t samp
 std::vector<std::string> workload_names() {
   std::vector<std::string> names;
   names.reserve(kRows.size() + replay_models().size());
-  for (const Row& row : kRows) names.emplace_back(row.name);
+  for (const WorkloadEntry& row : kRows) names.emplace_back(row.name);
   for (const ReplayModel& model : replay_models()) names.push_back(concat(kReplay, model.name));
   return names;
 }
@@ -81,13 +81,14 @@ std::vector<std::string> workload_names() {
 std::unique_ptr<Workload> make_workload(std::string_view text, const WorkloadSetting& setting,
                                         std::string_view what) {
   check(setting, what);
-  for (const Row& row : kRows) {
+  for (const WorkloadEntry& row : kRows) {
     if (text == row.name) return row.make(setting);
   }
   for (const ReplayModel& model : replay_models()) {
     if (text == concat(kReplay, model.name)) return std::make_unique<Replay>(model, setting.batch);
   }
-  throw InvalidArgument(concat(what, ": unknown workload '", text, "'; allowed: ", join(workload_names())));
+  throw InvalidArgument(
+      concat(what, ": unknown workload '", text, "'; allowed: ", join_texts(workload_names())));
 }
 
 }  // namespace starling::sim

@@ -109,7 +109,7 @@ Task<> Adpsgd::run(Worker& self) const {
   co_await exchange->finish();
 }
 
-Row adpsgd_row() {
+StrategyEntry adpsgd_row() {
   return {
       .name = "adpsgd",
       .summary = "models are averaged with one random other worker at a time, while the gradient is computed",

@@ -37,6 +37,6 @@ class Adpsgd final : public Strategy {
   coordination::Graph graph_;  // bipartite
 };
 
-Row adpsgd_row();
+StrategyEntry adpsgd_row();
 
 }  // namespace starling::strategy

@@ -4,11 +4,11 @@
 
 #include "starling/collective/cost.h"
 #include "starling/collective/select.h"
-#include "starling/strategy/backward_flow.h"
-#include "starling/strategy/horovod_flow.h"
-#include "starling/strategy/merge_flow.h"
-#include "starling/strategy/priority_flow.h"
-#include "starling/strategy/schedule_options.h"
+#include "starling/strategy/schedule/ddp_schedule.h"
+#include "starling/strategy/schedule/horovod_schedule.h"
+#include "starling/strategy/schedule/mgwfbp_schedule.h"
+#include "starling/strategy/schedule/priority_schedule.h"
+#include "starling/strategy/schedule/schedule_options.h"
 
 namespace starling::strategy {
 
@@ -30,52 +30,52 @@ AllReduce::AllReduce(const Options& options, int)
       first_(options.size("first").value_or(1)),
       cycle_(std::chrono::duration_cast<Duration>(
           std::chrono::duration<double, std::milli>(options.number("cycle")))) {
-  flow_.window = static_cast<int>(options.integer("window"));
-  flow_.algorithm = algorithm_of(options);
-  flow_.fusion = fusion_of(options, usual_fusion(schedule_));
+  transfers_.window = static_cast<int>(options.integer("window"));
+  transfers_.algorithm = algorithm_of(options);
+  transfers_.fusion = fusion_of(options, usual_fusion(schedule_));
 }
 
 Task<> AllReduce::run(Worker& self) const {
   if (schedule_ == "none") co_return co_await run_whole(self);
   const runtime::Context& context = co_await runtime::this_context();
   if (schedule_ == "priority") {
-    PriorityFlow flow(self, flow_, context);
-    co_await run_on(self, flow);
+    PrioritySchedule schedule(self, transfers_, context);
+    co_await run_on(self, schedule);
   } else if (schedule_ == "horovod") {
-    HorovodFlow flow(self, flow_, cycle_, context);
-    co_await run_and_wait(self, flow);
+    HorovodSchedule schedule(self, transfers_, cycle_, context);
+    co_await run_and_wait(self, schedule);
   } else if (schedule_ == "mgwfbp") {
-    MergeFlow flow(self, flow_, first_, context);
-    co_await run_and_wait(self, flow);
+    MgwfbpSchedule schedule(self, transfers_, first_, context);
+    co_await run_and_wait(self, schedule);
   } else {
-    BackwardFlow flow(self, flow_, first_, context);
-    co_await run_and_wait(self, flow);
+    DdpSchedule schedule(self, transfers_, first_, context);
+    co_await run_and_wait(self, schedule);
   }
 }
 
 Task<> AllReduce::run_whole(Worker& self) const {
   const collective::SharedGroup everyone = self.everyone();
   while (co_await self.compute()) {
-    co_await average_gradients(self, everyone, self.step(), flow_.algorithm);
+    co_await average_gradients(self, everyone, self.step(), transfers_.algorithm);
     co_await self.update();
   }
 }
 
-Task<> AllReduce::run_and_wait(Worker& self, Flow& flow) const {
+Task<> AllReduce::run_and_wait(Worker& self, BucketSchedule& schedule) const {
   StepPlan plan;
-  plan.listener = &flow;
+  plan.listener = &schedule;
   while (co_await self.compute(plan)) {
-    co_await flow.settle();
+    co_await schedule.settle();
     co_await self.update();
   }
 }
 
-Task<> AllReduce::run_on(Worker& self, Flow& flow) const {
+Task<> AllReduce::run_on(Worker& self, BucketSchedule& schedule) const {
   StepPlan plan;
-  plan.listener = &flow;
+  plan.listener = &schedule;
   while (co_await self.compute(plan)) {
   }
-  co_await flow.settle();
+  co_await schedule.settle();
 }
 
 OptionSpec algorithm_option() {
@@ -101,7 +101,7 @@ std::optional<std::uint64_t> all_reduce_bytes(const Options& options, int worker
   return cost_of(call, static_cast<std::size_t>(rank)).bytes;
 }
 
-Row allreduce_row() {
+StrategyEntry allreduce_row() {
   return {
       .name = "allreduce",
       .summary = "synchronous SGD: the gradients of all workers are averaged every step",

@@ -5,12 +5,12 @@
 //
 // With a schedule the gradients are sent in parts during the backward pass; each says in which parts, in
 // which order, and what the next step waits for:
-//   wfbp, ddp  backward_flow.h      horovod  horovod_flow.h
-//   mgwfbp     merge_flow.h         priority priority_flow.h
+//   wfbp, ddp  ddp_schedule.h      horovod  horovod_schedule.h
+//   mgwfbp     mgwfbp_schedule.h         priority priority_schedule.h
 #pragma once
 
-#include "starling/strategy/flow.h"
 #include "starling/strategy/registry.h"
+#include "starling/strategy/schedule/bucket_schedule.h"
 
 namespace starling::strategy {
 
@@ -22,17 +22,17 @@ class AllReduce final : public Strategy {
  private:
   Task<> run_whole(Worker& self) const;
   // The step waits for all that is under way.
-  Task<> run_and_wait(Worker& self, Flow& flow) const;
+  Task<> run_and_wait(Worker& self, BucketSchedule& schedule) const;
   // It is waited for in the next forward pass.
-  Task<> run_on(Worker& self, Flow& flow) const;
+  Task<> run_on(Worker& self, BucketSchedule& schedule) const;
 
   std::string schedule_;
-  Flow::Setting flow_;
+  BucketSchedule::TransferOptions transfers_;
   std::size_t first_;  // bytes
   Duration cycle_;
 };
 
-Row allreduce_row();
+StrategyEntry allreduce_row();
 
 // Shared with the other strategies that average over everyone.
 OptionSpec algorithm_option();

@@ -8,7 +8,7 @@
 #include "starling/collective/halving.h"
 #include "starling/collective/hierarchical.h"
 #include "starling/collective/select.h"
-#include "starling/strategy/schedule_options.h"
+#include "starling/strategy/schedule/schedule_options.h"
 
 namespace starling::strategy {
 
@@ -19,12 +19,12 @@ using record::Detail;
 
 // Transfers are numbered by urgency: the reduce-scatters in the order of the buckets, which is that of the
 // backward pass, then the all-gathers in that of the forward pass.
-class DearFlow final : public Flow {
+class DearFlow final : public BucketSchedule {
  public:
-  DearFlow(Worker& self, const Setting& setting, bool weights, std::size_t edge, std::size_t front,
+  DearFlow(Worker& self, const TransferOptions& setting, bool weights, std::size_t edge, std::size_t front,
            const runtime::Context& context)
-      : Flow(self, setting, Courier::Order::kLeader, weights ? Update::kElsewhere : Update::kBySection,
-             context),
+      : BucketSchedule(self, setting, TransferScheduler::Order::kLeader,
+                       weights ? Update::kElsewhere : Update::kBySection, context),
         weights_(weights),
         edge_(edge),
         front_(front),
@@ -43,7 +43,7 @@ class DearFlow final : public Flow {
   Task<> leave_plan() override { return gather_state(); }
 
   void opened() override { reduced_ = 0; }
-  void filled(std::size_t bucket) override { courier().offer(bucket); }
+  void filled(std::size_t bucket) override { transfers().offer(bucket); }
   Task<> carry(std::size_t job, Tag tag) override;
   Task<> reduce(std::size_t bucket, Tag tag);
   Task<> gather(std::size_t bucket, Tag tag);
@@ -87,7 +87,7 @@ Task<> DearFlow::reduce(std::size_t bucket, Tag tag) {
   co_await exchange(bucket, tag);
   ++reduced_;
   if (clips()) {
-    if (reduced_ == buckets().size()) courier().beside(update_clipped(), "the norm of the gradient");
+    if (reduced_ == buckets().size()) transfers().beside(update_clipped(), "the norm of the gradient");
     co_return;
   }
   if (weights_) {
@@ -111,7 +111,7 @@ Task<> DearFlow::exchange(std::size_t bucket, Tag tag) {
 
 void DearFlow::pass_on(std::size_t bucket) {
   if (whole(bucket)) return arrive(bucket);
-  courier().offer(jobs() - 1 - bucket);
+  transfers().offer(jobs() - 1 - bucket);
 }
 
 Task<> DearFlow::gather(std::size_t bucket, Tag tag) {
@@ -132,7 +132,7 @@ Task<> DearFlow::update_clipped() {
   }
   const Data sum{std::span<double>(&squares, 1)};
   co_await collective::all_reduce(self().net(), everyone(), sum, collective::Reduction::sum(),
-                                  courier().next_tag());
+                                  transfers().next_tag());
   advance();
   optimizer_->scale_gradients(optim::clip_scale(self().clip_norm(), std::sqrt(squares)));
   for (std::size_t b = 0; b < buckets().size(); ++b) {
@@ -167,7 +167,7 @@ Task<> DearFlow::gather_state() {
   for (const std::span<float> vector : optimizer_->state()) {
     for (const collective::Bucket& bucket : buckets()) {
       const Data part{vector.subspan(bucket.elements.begin, bucket.elements.size())};
-      co_await collective::all_gather(self().net(), everyone(), part, courier().next_tag(),
+      co_await collective::all_gather(self().net(), everyone(), part, transfers().next_tag(),
                                       setting().algorithm);
     }
   }
@@ -203,35 +203,35 @@ Dear::Gather gather_of(const Options& options) {
 
 Dear::Dear(const Options& options, int)
     : gather_(gather_of(options)), edge_(*options.size("edge")), front_(*options.size("front")) {
-  flow_.window = static_cast<int>(options.integer("window"));
+  schedule_.window = static_cast<int>(options.integer("window"));
   if (options.text("algorithm") != "auto") {
-    flow_.algorithm = collective::parse_algorithm(options.text("algorithm"), "algorithm");
+    schedule_.algorithm = collective::parse_algorithm(options.text("algorithm"), "algorithm");
   }
-  flow_.fusion = fusion_of(options, kDearFusion);
+  schedule_.fusion = fusion_of(options, kDearFusion);
 }
 
 Task<> Dear::run(Worker& self) const {
   const runtime::Context& context = co_await runtime::this_context();
   const bool weights = gather_ == Gather::kWeights || (gather_ == Gather::kAuto && self.has_flat_optimizer());
-  Flow::Setting setting = flow_;
+  BucketSchedule::TransferOptions setting = schedule_;
   std::size_t front = 0;
   if (!setting.algorithm) {
     setting.algorithm = halves_for(self);
     if (setting.algorithm != collective::Algorithm::kDirect) front = front_ / sizeof(float);
   }
   const std::size_t edge = std::max<std::size_t>(1, edge_ / sizeof(float));
-  DearFlow flow(self, setting, weights, edge, front, context);
+  DearFlow schedule(self, setting, weights, edge, front, context);
   StepPlan plan;
-  plan.listener = &flow;
+  plan.listener = &schedule;
   while (co_await self.compute(plan)) {
     if (!self.rests_next()) continue;
-    co_await flow.settle();  // a checkpoint has to hold the state of the optimiser
-    co_await flow.gather_state();
+    co_await schedule.settle();  // a checkpoint has to hold the state of the optimiser
+    co_await schedule.gather_state();
   }
-  co_await flow.settle();
+  co_await schedule.settle();
 }
 
-Row dear_row() {
+StrategyEntry dear_row() {
   return {
       .name = "dear",
       .summary =

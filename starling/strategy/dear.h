@@ -15,8 +15,8 @@
 //              by section before the forward pass; any optimiser will do.
 #pragma once
 
-#include "starling/strategy/flow.h"
 #include "starling/strategy/registry.h"
+#include "starling/strategy/schedule/bucket_schedule.h"
 
 namespace starling::strategy {
 
@@ -28,12 +28,12 @@ class Dear final : public Strategy {
   enum class Gather { kAuto, kWeights, kGradients };
 
  private:
-  Flow::Setting flow_;
+  BucketSchedule::TransferOptions schedule_;
   Gather gather_;
   std::size_t edge_;  // bytes
   std::size_t front_;
 };
 
-Row dear_row();
+StrategyEntry dear_row();
 
 }  // namespace starling::strategy

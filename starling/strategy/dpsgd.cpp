@@ -4,7 +4,7 @@
 
 #include "starling/coordination/mixing.h"
 #include "starling/core/error.h"
-#include "starling/strategy/exchange.h"
+#include "starling/strategy/timed_exchange.h"
 
 namespace starling::strategy {
 
@@ -90,7 +90,7 @@ Task<> Dpsgd::run(Worker& self) const {
   }
 }
 
-Row dpsgd_row() {
+StrategyEntry dpsgd_row() {
   return {
       .name = "dpsgd",
       .summary = "models are averaged with the neighbours in a graph, while the gradient is computed",

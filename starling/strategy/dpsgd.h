@@ -27,6 +27,6 @@ class Dpsgd final : public Strategy {
   coordination::Graph graph_;
 };
 
-Row dpsgd_row();
+StrategyEntry dpsgd_row();
 
 }  // namespace starling::strategy

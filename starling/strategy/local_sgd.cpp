@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "starling/strategy/allreduce.h"
-#include "starling/strategy/exchange.h"
+#include "starling/strategy/timed_exchange.h"
 
 namespace starling::strategy {
 
@@ -73,7 +73,7 @@ Task<> LocalSgd::run(Worker& self) const {
   if (now.alone > 0) co_await average_models(self, everyone, self.step(), algorithm_);
 }
 
-Row local_sgd_row() {
+StrategyEntry local_sgd_row() {
   return {
       .name = "local-sgd",
       .summary = "workers train alone for some steps, then all models are averaged",

@@ -37,6 +37,6 @@ class LocalSgd final : public Strategy {
 std::uint64_t adacomm_period(std::uint64_t first_period, std::uint64_t period, double first_loss,
                              double loss);
 
-Row local_sgd_row();
+StrategyEntry local_sgd_row();
 
 }  // namespace starling::strategy

@@ -77,7 +77,7 @@ const OptionSpec& find(const std::vector<OptionSpec>& specs, std::string_view ow
   const std::string_view meant = nearest(name, names);
   throw InvalidArgument(concat("strategy ", owner, " has no option '", name, "'",
                                meant.empty() ? "" : concat(", did you mean '", meant, "'?"), "; it has ",
-                               names.empty() ? "none" : join(names)));
+                               names.empty() ? "none" : join_texts(names)));
 }
 
 }  // namespace
@@ -135,9 +135,9 @@ std::string OptionSpec::allowed() const {
     case Kind::kFlag:
       return "0, 1";
     case Kind::kChoice:
-      return join(choices);
+      return join_texts(choices);
     case Kind::kSize:
-      return concat(join(choices), choices.empty() ? "" : ", or ",
+      return concat(join_texts(choices), choices.empty() ? "" : ", or ",
                     "bytes from 1 on with an optional k, m or g");
     case Kind::kText:
       return "text";

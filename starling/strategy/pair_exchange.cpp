@@ -5,7 +5,7 @@
 
 #include "starling/core/error.h"
 #include "starling/runtime/scope.h"
-#include "starling/strategy/exchange.h"
+#include "starling/strategy/timed_exchange.h"
 
 namespace starling::strategy {
 

@@ -1,8 +1,8 @@
 #include "starling/strategy/ps.h"
 
 #include "starling/core/error.h"
-#include "starling/strategy/exchange.h"
 #include "starling/strategy/ps_server.h"
+#include "starling/strategy/timed_exchange.h"
 
 namespace starling::strategy {
 
@@ -41,7 +41,7 @@ Task<> ParameterServer::serve(Member& self) const {
   co_await server.run();
 }
 
-Row ps_row() {
+StrategyEntry ps_row() {
   return {
       .name = "ps",
       .summary = "a parameter server; bsp waits for all, ssp for those too far behind, asp for nobody",

@@ -45,6 +45,6 @@ class ParameterServer final : public Strategy {
   Placement placement_;
 };
 
-Row ps_row();
+StrategyEntry ps_row();
 
 }  // namespace starling::strategy

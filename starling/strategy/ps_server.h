@@ -8,8 +8,8 @@
 
 #include "starling/runtime/event.h"
 #include "starling/runtime/scope.h"
-#include "starling/strategy/exchange.h"
 #include "starling/strategy/ps.h"
+#include "starling/strategy/timed_exchange.h"
 
 namespace starling::strategy {
 

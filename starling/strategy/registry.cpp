@@ -19,45 +19,46 @@ std::string text_of(const Map& options) {
   std::vector<std::string> texts;
   texts.reserve(options.size());
   for (const auto& [name, value] : options) texts.push_back(concat(name, "=", value));
-  return join(texts);
+  return join_texts(texts);
 }
 
 }  // namespace
 
-const std::vector<Row>& registry() {
-  static const std::vector<Row> rows{allreduce_row(), dear_row(),   local_sgd_row(), ps_row(),
-                                     dpsgd_row(),     adpsgd_row(), ripples_row()};
+const std::vector<StrategyEntry>& registry() {
+  static const std::vector<StrategyEntry> rows{allreduce_row(), dear_row(),   local_sgd_row(), ps_row(),
+                                               dpsgd_row(),     adpsgd_row(), ripples_row()};
   return rows;
 }
 
-bool has_equal_models(const Row& row, const Options& options) {
+bool has_equal_models(const StrategyEntry& row, const Options& options) {
   return row.equal_models && row.equal_models(options);
 }
 
-void check_equal_models(const Row& row, const Options& options) {
+void check_equal_models(const StrategyEntry& row, const Options& options) {
   if (has_equal_models(row, options)) return;
   std::vector<std::string> allowed;
-  for (const Row& other : registry()) {
+  for (const StrategyEntry& other : registry()) {
     for (const OptionTexts& variant : other.variants) {
       if (!has_equal_models(other, Options::parse(other.options, other.name, variant))) continue;
       allowed.push_back(variant.empty() ? other.name : concat(other.name, " with ", text_of(variant)));
       break;
     }
   }
-  throw InvalidArgument(concat("strategy ", row.name, " with ", text_of(options.values()),
-                               ": the workers' models may differ between steps; allowed: ", join(allowed)));
+  throw InvalidArgument(
+      concat("strategy ", row.name, " with ", text_of(options.values()),
+             ": the workers' models may differ between steps; allowed: ", join_texts(allowed)));
 }
 
-const Row& find_strategy(std::string_view name) {
+const StrategyEntry& find_strategy(std::string_view name) {
   std::vector<std::string_view> names;
-  for (const Row& row : registry()) {
+  for (const StrategyEntry& row : registry()) {
     if (row.name == name) return row;
     names.emplace_back(row.name);
   }
   const std::string_view meant = nearest(name, names);
   throw InvalidArgument(concat("unknown strategy '", name, "'",
                                meant.empty() ? "" : concat(", did you mean '", meant, "'?"), "; there are ",
-                               join(names)));
+                               join_texts(names)));
 }
 
 }  // namespace starling::strategy

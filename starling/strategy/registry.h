@@ -36,7 +36,7 @@ struct Shape {
   std::uint64_t steps = 0;   // of each worker
 };
 
-struct Row {
+struct StrategyEntry {
   std::string name = {};
   std::string summary = {};
   std::vector<OptionSpec> options = {};
@@ -55,13 +55,13 @@ std::unique_ptr<Strategy> make(const Options& options, int workers) {
   return std::make_unique<Kind>(options, workers);
 }
 
-const std::vector<Row>& registry();
+const std::vector<StrategyEntry>& registry();
 
-bool has_equal_models(const Row& row, const Options& options);
+bool has_equal_models(const StrategyEntry& row, const Options& options);
 // InvalidArgument if not, with settings of which it is true.
-void check_equal_models(const Row& row, const Options& options);
+void check_equal_models(const StrategyEntry& row, const Options& options);
 
 // InvalidArgument, with the nearest name, if there is none of this name.
-const Row& find_strategy(std::string_view name);
+const StrategyEntry& find_strategy(std::string_view name);
 
 }  // namespace starling::strategy

@@ -4,7 +4,7 @@
 
 #include "starling/core/error.h"
 #include "starling/core/text.h"
-#include "starling/strategy/group_meetings.h"
+#include "starling/strategy/group_averaging.h"
 
 namespace starling::strategy {
 
@@ -45,7 +45,7 @@ GroupRules rules_of(const Options& options) {
 // The average of vectors as they were at a boundary, while the worker goes on with them.
 class Overlap {
  public:
-  Overlap(Worker& self, GroupMeetings& meetings, const runtime::Context& context)
+  Overlap(Worker& self, GroupAveraging& meetings, const runtime::Context& context)
       : self_(self), meetings_(meetings), under_way_(context) {}
 
   void watch(const std::vector<Data>& vectors) {
@@ -82,7 +82,7 @@ class Overlap {
 
  private:
   Worker& self_;
-  GroupMeetings& meetings_;
+  GroupAveraging& meetings_;
   std::vector<Data> vectors_;
   std::vector<Buffer> before_, mean_;
   std::vector<Data> means_;
@@ -101,7 +101,7 @@ Ripples::Ripples(const Options& options, int)
 
 // Who rests, or ends, first runs the groups that others have it in.
 Task<> Ripples::run(Worker& self) const {
-  GroupMeetings meetings(self, join_groups(self, rules_), rules_.weigh_staleness);
+  GroupAveraging meetings(self, join_groups(self, rules_), rules_.weigh_staleness);
   std::vector<Data> vectors{self.parameters()};
   if (average_momentum_) {
     for (const Data vector : self.optimizer_state()) vectors.push_back(vector);
@@ -127,7 +127,7 @@ Task<> Ripples::run(Worker& self) const {
   co_await meetings.leave(vectors);
 }
 
-Row ripples_row() {
+StrategyEntry ripples_row() {
   return {
       .name = "ripples",
       .summary = "models are averaged in small groups that change; slow workers hold up few others, or none",

@@ -18,7 +18,7 @@
 //
 // Without losses the sum of all models is kept by every average. A group of k that sends by ring costs
 // 2 M (k-1)/k bytes per member. A worker that dies is left out; its group is given out again without it. If
-// the generator's process dies, the next living worker's takes over (coordination/generator.h).
+// the generator's process dies, the next living worker's takes over (coordination/group_generator.h).
 #pragma once
 
 #include "starling/coordination/group_policy.h"
@@ -39,6 +39,6 @@ class Ripples final : public Strategy {
   bool overlap_;
 };
 
-Row ripples_row();
+StrategyEntry ripples_row();
 
 }  // namespace starling::strategy

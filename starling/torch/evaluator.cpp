@@ -27,7 +27,7 @@ data::StoredTensor named(const std::string& name, const Tensor& tensor) {
 }  // namespace
 
 Evaluator::Evaluator(const std::string& model, const data::DataSet& set)
-    : model_(make_model(model, shape_of(set), "--model")), feed_(set, Feed::Side::kTest) {
+    : model_(make_model(model, shape_of(set), "--model")), batches_(set, TensorBatches::Side::kTest) {
   model_->eval();
 }
 
@@ -48,13 +48,13 @@ void Evaluator::load(std::span<const float> values) {
 
 Score Evaluator::score(std::size_t most) {
   const ::torch::NoGradGuard no_grad;
-  std::vector<std::uint32_t> all(std::min(most, feed_.size()));
+  std::vector<std::uint32_t> all(std::min(most, batches_.size()));
   std::iota(all.begin(), all.end(), 0U);
   double loss = 0;
   std::int64_t right = 0, asked = 0;
   for (std::size_t begin = 0; begin < all.size(); begin += kBatch) {
     const std::size_t count = std::min(kBatch, all.size() - begin);
-    const Sample sample = feed_.take(std::span(all).subspan(begin, count));
+    const Sample sample = batches_.take(std::span(all).subspan(begin, count));
     const Tensor logits = model_->forward(sample.input);
     loss += ::torch::nn::functional::cross_entropy(
                 logits, sample.target,

@@ -7,7 +7,7 @@
 
 #include "starling/data/dataset.h"
 #include "starling/data/safetensors.h"
-#include "starling/torch/feed.h"
+#include "starling/torch/tensor_batches.h"
 
 namespace starling::torch {
 
@@ -25,13 +25,13 @@ class Evaluator {
   void load(std::span<const float> values);
   // On the first `most` samples of the test side.
   Score score(std::size_t most);
-  Score score() { return score(feed_.size()); }
+  Score score() { return score(batches_.size()); }
   // All parameters and buffers under their names.
   data::TensorFile state() const;
 
  private:
   std::shared_ptr<Model> model_;
-  Feed feed_;
+  TensorBatches batches_;
 };
 
 }  // namespace starling::torch

@@ -6,22 +6,22 @@
 
 #include "starling/core/error.h"
 #include "starling/core/log.h"
-#include "starling/torch/flat_form.h"
-#include "starling/torch/gate.h"
+#include "starling/torch/forward_wait.h"
+#include "starling/torch/optimizer_translation.h"
 
 namespace starling::torch {
 
 namespace {
 
-session::Session::Setting setting_for(const Replica& replica, const SessionOptions& options,
+session::Session::Options setting_for(const Replica& replica, const SessionOptions& options,
                                       const ::torch::optim::Optimizer& optimizer) {
-  session::Session::Setting setting;
+  session::Session::Options setting;
   setting.worker.sections = replica.sections();
   setting.worker.equal_batches = options.equal_batches;
   setting.seed = options.seed;
   setting.dynamic_shares = options.dynamic_shards;
   try {
-    setting.optimizer = flat_form(optimizer);
+    setting.optimizer = to_flat_optimizer(optimizer);
   } catch (const InvalidArgument& error) {
     setting.no_flat_optimizer = error.what();
   }
@@ -43,16 +43,16 @@ Session::Session(const SessionOptions& options, ::torch::nn::Module& module,
       optimizer_(optimizer, replica_, options.clip_norm),
       exceptions_(std::uncaught_exceptions()) {
   auto setting = setting_for(replica_, options, optimizer);
-  if (!membership_.standing().trains()) {
-    session::serve(membership_, std::move(setting));
+  if (!context_.environment().trains()) {
+    session::serve(context_, std::move(setting));
     std::exit(0);
   }
-  session::Program program;
+  session::Callbacks program;
   program.extras = replica_.extras();
   program.fixed = replica_.fixed();
   program.learning_rate = [&optimizer] { return learning_rate(optimizer); };
   program.update = [this](Slice part, std::uint64_t step) { optimizer_.update(part, step); };
-  session_ = std::make_unique<session::Session>(membership_, std::move(setting), replica_.values(), program);
+  session_ = std::make_unique<session::Session>(context_, std::move(setting), replica_.values(), program);
   more_ = session_->next();
   replica_.bind(session_->parameters(), session_->gradients());
   replica_.set_usable([this](std::size_t section) { return session_->usable(section); });
@@ -91,11 +91,11 @@ bool Session::advance() {
 void Session::use(const ::torch::nn::Module& module) {
   if (!more_) return;
   if (!::torch::GradMode::is_enabled()) return flush();
-  pass_gate(*session_, replica_, replica_.sections_of(module));
+  wait_for_sections(*session_, replica_, replica_.sections_of(module));
 }
 
 void Session::flush() {
-  if (more_) pass_all_gates(*session_, replica_);
+  if (more_) wait_for_model(*session_, replica_);
 }
 
 void Session::finish() {

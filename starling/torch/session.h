@@ -13,7 +13,7 @@
 // so. docs/libtorch.md has the rules for models, optimisers, data and threads.
 //
 // Some strategies (`dear`, `allreduce --schedule priority`) complete an update during the next forward pass.
-// They gain by it if the forward pass says what it is about to use, by ready() or with a Gated
+// They gain by it if the forward pass says what it is about to use, by ready() or with a GatedSequential
 // (starling/torch/gated.h).
 #pragma once
 
@@ -25,7 +25,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "starling/session/membership.h"
+#include "starling/join/run_context.h"
 #include "starling/session/session.h"
 #include "starling/torch/replica.h"
 #include "starling/torch/section_optimizer.h"
@@ -55,8 +55,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  int rank() const { return membership_.standing().rank; }
-  int workers() const { return membership_.standing().workers; }
+  int rank() const { return context_.environment().rank; }
+  int workers() const { return context_.environment().workers; }
   // Whether the strategy wants a further batch.
   bool more() const { return more_; }
 
@@ -115,7 +115,7 @@ class Session {
   void idle_step();
 
   SessionOptions options_;
-  session::Membership membership_;
+  join::RunContext context_;
   std::unique_ptr<session::Session> session_;  // holds the memory that the replica is bound to
   Replica replica_;
   SectionOptimizer optimizer_;

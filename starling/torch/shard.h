@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "starling/session/shares.h"
+#include "starling/session/batch_shares.h"
 
 namespace starling::torch {
 

@@ -7,11 +7,11 @@
 #include "starling/data/order.h"
 #include "starling/session/session.h"
 #include "starling/strategy/registry.h"
-#include "starling/torch/curve.h"
-#include "starling/torch/feed.h"
-#include "starling/torch/gate.h"
-#include "starling/torch/pacer.h"
+#include "starling/torch/accuracy_curve.h"
+#include "starling/torch/forward_wait.h"
 #include "starling/torch/replica.h"
+#include "starling/torch/speed_emulator.h"
+#include "starling/torch/tensor_batches.h"
 
 namespace starling::torch {
 
@@ -22,19 +22,19 @@ namespace {
 
 enum Stream : std::uint64_t { kPaceStream = 1 };
 
-std::shared_ptr<Model> seeded_model(const TrainSetting& setting) {
+std::shared_ptr<Model> seeded_model(const TrainOptions& setting) {
   ::torch::manual_seed(setting.seed);
   return make_model(setting.model, shape_of(*setting.data), "--model");
 }
 
 class Trainer {
  public:
-  Trainer(session::Membership& membership, const TrainSetting& setting, const TrainListener& listener)
-      : membership_(membership),
+  Trainer(join::RunContext& context, const TrainOptions& setting, const TrainListener& listener)
+      : context_(context),
         setting_(setting),
         listener_(listener),
         model_(seeded_model(setting)),
-        feed_(*setting.data, Feed::Side::kTrain),
+        feed_(*setting.data, TensorBatches::Side::kTrain),
         replica_(std::in_place, *model_),
         schedule_(schedule()),
         checkpoints_(setting.checkpoints) {}
@@ -43,18 +43,18 @@ class Trainer {
   std::optional<TrainResult> run();
 
  private:
-  Rank rank() const { return membership_.standing().rank; }
+  Rank rank() const { return context_.environment().rank; }
   bool leads() const { return rank() == 0; }
   bool interrupted() const { return listener_.interrupted != nullptr && *listener_.interrupted; }
-  bool lockstep() const { return membership_.strategy().lockstep(); }
+  bool lockstep() const { return context_.strategy().lockstep(); }
   std::uint64_t epoch_steps() const;
   std::uint64_t batches() const;
   std::uint64_t go_on();
   std::optional<std::uint64_t> last_step() const;
   optim::Schedule schedule() const;
 
-  Session::Setting session_setting();
-  session::Program program();
+  Session::Options session_setting();
+  session::Callbacks program();
   std::vector<float> start();
   void loop();
   void bind();
@@ -63,16 +63,16 @@ class Trainer {
   void compute(const Share& share);
   void save(const session::Save& save);
   data::RunKeys keys() const {
-    return run_keys(setting_, membership_.standing().strategy, membership_.standing().workers);
+    return run_keys(setting_, context_.environment().strategy, context_.environment().workers);
   }
   TrainResult result();
 
-  session::Membership& membership_;
-  const TrainSetting& setting_;
+  join::RunContext& context_;
+  const TrainOptions& setting_;
   const TrainListener& listener_;
   std::shared_ptr<Model> model_;
-  Feed feed_;
-  std::unique_ptr<Curve> curve_;
+  TensorBatches feed_;
+  std::unique_ptr<AccuracyCurve> curve_;
   std::unique_ptr<Session> session_;  // holds the memory that the replica is bound to
   // For other threads, which may be ahead of the session's constructor.
   std::atomic<const Session*> running_ = nullptr;
@@ -80,7 +80,7 @@ class Trainer {
   std::optional<Replica> replica_;
   bool bound_ = false;
   optim::Schedule schedule_;
-  std::optional<Pacer> pacer_;
+  std::optional<SpeedEmulator> emulator_;
   data::CheckpointFiles checkpoints_;
   std::optional<data::WorkerState> resumed_;
   std::uint64_t step_ = 0;  // begun
@@ -97,7 +97,7 @@ std::uint64_t Trainer::batches() const {
 
 // Of each worker. Where who is ready takes the next batch: of those that go in step, some without a batch.
 std::uint64_t Trainer::epoch_steps() const {
-  const int workers = membership_.standing().workers;
+  const int workers = context_.environment().workers;
   if (!setting_.dynamic_shards) return steps_per_epoch(feed_.size(), setting_.batch, workers);
   return (batches() + static_cast<std::uint64_t>(workers) - 1) / static_cast<std::uint64_t>(workers);
 }
@@ -116,8 +116,8 @@ optim::Schedule Trainer::schedule() const {
           .steps = last_step().value_or(0)};
 }
 
-Session::Setting Trainer::session_setting() {
-  Session::Setting setting;
+Session::Options Trainer::session_setting() {
+  Session::Options setting;
   setting.optimizer = setting_.optimizer;
   setting.seed = setting_.seed;
   setting.worker.sections = replica_->sections();
@@ -133,16 +133,16 @@ Session::Setting Trainer::session_setting() {
   return setting;
 }
 
-session::Program Trainer::program() {
-  session::Program program;
+session::Callbacks Trainer::program() {
+  session::Callbacks program;
   program.extras = replica_->extras();
   program.fixed = replica_->fixed();
   program.save = [this](const session::Save& what) { save(what); };
   program.saved = [this](std::uint64_t step) {
-    checkpoints_.commit(step, membership_.standing().workers, keys());
+    checkpoints_.commit(step, context_.environment().workers, keys());
   };
   if (!leads()) return program;
-  program.show = [this](const std::vector<session::Status>& all) {
+  program.show = [this](const std::vector<session::Progress>& all) {
     const Session* const running = running_;
     if (listener_.show && running != nullptr) listener_.show(all, running->elapsed());
   };
@@ -151,15 +151,15 @@ session::Program Trainer::program() {
 }
 
 void Trainer::serve() {
-  Session::Setting setting = session_setting();
-  session::serve(membership_, std::move(setting));
+  Session::Options setting = session_setting();
+  session::serve(context_, std::move(setting));
 }
 
 std::optional<TrainResult> Trainer::run() {
   if (leads()) {
-    curve_ = std::make_unique<Curve>(setting_, [this] { enough_ = setting_.stop_at_target; });
+    curve_ = std::make_unique<AccuracyCurve>(setting_, [this] { enough_ = setting_.stop_at_target; });
   }
-  Session::Setting setting = session_setting();
+  Session::Options setting = session_setting();
   if (setting_.resume) {
     const data::CheckpointFiles files(*setting_.resume);
     step_ = files.latest(keys());
@@ -167,13 +167,13 @@ std::optional<TrainResult> Trainer::run() {
     setting.resume = session::Resume{step_, resumed_->kept, resumed_->server};
     setting.own_models = true;
   }
-  pacer_.emplace(setting_.cluster, rank(), setting_.pace,
-                 Random(setting_.seed).fork(kPaceStream).fork(static_cast<std::uint64_t>(rank())),
-                 replica_->sections());
-  session_ = std::make_unique<Session>(membership_, std::move(setting), start(), program());
+  emulator_.emplace(setting_.cluster, rank(), setting_.pace,
+                    Random(setting_.seed).fork(kPaceStream).fork(static_cast<std::uint64_t>(rank())),
+                    replica_->sections());
+  session_ = std::make_unique<Session>(context_, std::move(setting), start(), program());
   running_ = session_.get();
   loop();
-  const std::string complaint = pacer_->complaint();
+  const std::string complaint = emulator_->complaint();
   if (!complaint.empty() && listener_.remark) listener_.remark(complaint);
   if (!leads()) return {};
   return result();
@@ -210,8 +210,8 @@ void Trainer::bind() {
   replica_->bind(session_->parameters(), session_->gradients());
   replica_->set_usable([this](std::size_t section) { return session_->usable(section); });
   replica_->on_gradient(
-      [this](std::size_t section) { pacer_->backward(section, Time(session_->elapsed())); });
-  pacer_->on_gradient([this](std::size_t section) { session_->section_ready(section); });
+      [this](std::size_t section) { emulator_->backward(section, Time(session_->elapsed())); });
+  emulator_->on_gradient([this](std::size_t section) { session_->section_ready(section); });
   model_->on_use([this](const ::torch::nn::Module& module) { use(module); });
   if (!resumed_) return;
   for (std::uint64_t done = go_on(); done > 0; --done) session_->next_share(epoch_, batches());
@@ -220,16 +220,16 @@ void Trainer::bind() {
 void Trainer::use(const ::torch::nn::Module& module) {
   const std::vector<std::size_t> sections = replica_->sections_of(module);
   const Duration asked = session_->elapsed();
-  pass_gate(*session_, *replica_, sections);
+  wait_for_sections(*session_, *replica_, sections);
   const Duration through = session_->elapsed();
-  pacer_->waited(through - asked);
-  pacer_->forward(sections, Time(through));
+  emulator_->waited(through - asked);
+  emulator_->forward(sections, Time(through));
 }
 
 // Sets the epoch to that of the checkpoint. Returns how many batches of it this rank had, those included that
 // were empty.
 std::uint64_t Trainer::go_on() {
-  const auto workers = static_cast<std::uint64_t>(membership_.standing().workers);
+  const auto workers = static_cast<std::uint64_t>(context_.environment().workers);
   if (lockstep() || !setting_.dynamic_shards) {
     epoch_ = step_ / epoch_steps();
     return step_ % epoch_steps();
@@ -252,7 +252,7 @@ Share Trainer::next_share() {
 
 void Trainer::compute(const Share& share) {
   ++step_;
-  pacer_->begin(Time(session_->elapsed()));
+  emulator_->begin(Time(session_->elapsed()));
   session_->set_learning_rate(schedule_.at(step_));
   replica_->zero_gradients();
   if (share.kind == Share::Kind::kEmpty) return session_->computed({.samples = 0});
@@ -266,7 +266,7 @@ void Trainer::compute(const Share& share) {
       ::torch::nn::functional::cross_entropy(model_->forward(sample.input), sample.target);
   loss.backward();
   replica_->collect_gradients();
-  pacer_->end(Time(session_->elapsed()));
+  emulator_->end(Time(session_->elapsed()));
   session_->computed({.samples = sample.samples, .loss = loss.item<double>()});
 }
 
@@ -284,14 +284,14 @@ void Trainer::save(const session::Save& what) {
 
 TrainResult Trainer::result() {
   TrainResult result;
-  record::Run& run = result.run;
-  run.strategy = membership_.standing().strategy;
+  record::RunRecord& run = result.run;
+  run.strategy = context_.environment().strategy;
   run.world = "real";
   run.ranks = session_->collect();
   for (const record::RankRecord& record : run.ranks)
     run.duration = std::max(run.duration, Duration(record.end.time_since_epoch()));
   ::torch::set_num_threads(usable_cores());  // the others are gone
-  Curve::Result curve = curve_->finish(!interrupted());
+  AccuracyCurve::Result curve = curve_->finish(!interrupted());
   run.losses = std::move(curve.points);
   run.final_train_loss = curve.train_loss;
   run.final_accuracy = curve.test_accuracy;
@@ -304,11 +304,11 @@ TrainResult Trainer::result() {
 
 }  // namespace
 
-std::optional<TrainResult> train(session::Membership& membership, const TrainSetting& setting,
+std::optional<TrainResult> train(join::RunContext& context, const TrainOptions& setting,
                                  const TrainListener& listener) {
   ::torch::set_num_threads(setting.threads);
-  Trainer trainer(membership, setting, listener);
-  if (membership.standing().trains()) return trainer.run();
+  Trainer trainer(context, setting, listener);
+  if (context.environment().trains()) return trainer.run();
   trainer.serve();
   return {};
 }

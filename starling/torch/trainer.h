@@ -7,22 +7,22 @@
 #include <vector>
 
 #include "starling/data/safetensors.h"
-#include "starling/record/run.h"
-#include "starling/session/membership.h"
-#include "starling/session/program.h"
-#include "starling/torch/train_setting.h"
+#include "starling/join/run_context.h"
+#include "starling/record/run_record.h"
+#include "starling/session/worker/callbacks.h"
+#include "starling/torch/train_options.h"
 
 namespace starling::torch {
 
 // Of rank 0.
 struct TrainResult {
-  record::Run run;
+  record::RunRecord run;
   data::TensorFile model;
 };
 
 struct TrainListener {
   // On the engine's thread of rank 0, a few times per second.
-  std::function<void(const std::vector<session::Status>&, Duration elapsed)> show;
+  std::function<void(const std::vector<session::Progress>&, Duration elapsed)> show;
   // On any worker, once: something the user should know.
   std::function<void(const std::string&)> remark;
   // When it becomes true the run ends after the step.
@@ -30,7 +30,7 @@ struct TrainListener {
 };
 
 // Takes part in the run: trains, or serves on a rank that only serves. The result is rank 0's.
-std::optional<TrainResult> train(session::Membership& membership, const TrainSetting& setting,
+std::optional<TrainResult> train(join::RunContext& context, const TrainOptions& setting,
                                  const TrainListener& listener);
 
 }  // namespace starling::torch

@@ -43,8 +43,8 @@ double parse_bandwidth(std::string_view text, std::string_view what) {
   for (const LinkPreset& preset : kPresets) names.push_back(preset.name);
   const std::string_view near = nearest(text, names);
   const std::string hint = near.empty() ? "" : concat(" (did you mean '", near, "'?)");
-  throw InvalidArgument(concat(what, ": '", text, "' is not a network", hint, "; allowed: ", join(names),
-                               " or BANDWIDTH/LATENCY such as 40gbit/5us"));
+  throw InvalidArgument(concat(what, ": '", text, "' is not a network", hint,
+                               "; allowed: ", join_texts(names), " or BANDWIDTH/LATENCY such as 40gbit/5us"));
 }
 
 }  // namespace

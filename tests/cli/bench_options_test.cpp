@@ -1,4 +1,4 @@
-#include "cli/bench_options.h"
+#include "cli/bench/bench_options.h"
 
 #include <gtest/gtest.h>
 

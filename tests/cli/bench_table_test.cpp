@@ -1,16 +1,16 @@
-#include "cli/bench_table.h"
+#include "cli/bench/bench_table.h"
 
 #include <gtest/gtest.h>
 
-#include "cli/contestant.h"
+#include "cli/bench/bench_subject.h"
 
 namespace starling::cli {
 namespace {
 
-Row example() { return {{Op::kAllReduce, 1024}, 4, 10.0, 2.5, {{"mpi", 25.0}, {"gloo", std::nullopt}}}; }
+TableRow example() { return {{Op::kAllReduce, 1024}, 4, 10.0, 2.5, {{"mpi", 25.0}, {"gloo", std::nullopt}}}; }
 
 TEST(BenchTable, ComparesWithPeersAndWithMemory) {
-  const Row row = example();
+  const TableRow row = example();
   EXPECT_DOUBLE_EQ(row.ratio("mpi").value(), 2.5);
   EXPECT_FALSE(row.ratio("gloo"));
   EXPECT_FALSE(row.ratio("nobody"));
@@ -27,7 +27,7 @@ TEST(BenchTable, KnowsWhatMustMove) {
 }
 
 TEST(BenchTable, NothingIsSharedByOneRank) {
-  Row row = example();
+  TableRow row = example();
   row.ranks = 1;
   EXPECT_FALSE(row.memory_share());
 }
@@ -74,7 +74,7 @@ TEST(BenchTable, JsonHasEveryKey) {
   EXPECT_EQ(json["memory_share"], 0.25);
 }
 
-TEST(Contestant, MediansAndIterations) {
+TEST(BenchSubject, MediansAndIterations) {
   EXPECT_EQ(median({3}), 3);
   EXPECT_EQ(median({9, 1, 3}), 3);
   EXPECT_EQ(median({9, 1, 3, 4}), 3.5);

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/bench_train_options.h"
-#include "cli/bench_train_table.h"
+#include "cli/bench/bench_train_options.h"
+#include "cli/bench/bench_train_table.h"
 #include "starling/core/error.h"
 #include "tests/cli/program.h"
 

@@ -28,7 +28,8 @@ TEST(Cli, HelpGoesToStdout) {
     const Ran ran = run_program(words);
     EXPECT_EQ(ran.exit_code, 0);
     const Words command(words.begin(), words.end() - 1);
-    const std::string usage = concat("Usage: starling", command.empty() ? "" : " ", join(command, " "), " [");
+    const std::string usage =
+        concat("Usage: starling", command.empty() ? "" : " ", join_texts(command, " "), " [");
     EXPECT_NE(ran.out.find(usage), std::string::npos) << usage << " is missing in\n" << ran.out;
     EXPECT_EQ(ran.err, "");
   }
@@ -107,7 +108,7 @@ TEST(Cli, OutputThatCannotBeWrittenIsAnError) {
        {Words{"--help"}, Words{"--version"}, Words{"strategies"}, Words{"simulate", "--steps", "2"},
         Words{"simulate", "--steps", "2", "--json"}}) {
     const Ran ran = run_program(words, {}, "/dev/full");
-    EXPECT_EQ(ran.exit_code, 1) << join(words);
+    EXPECT_EQ(ran.exit_code, 1) << join_texts(words);
     EXPECT_EQ(ran.err, "starling: cannot write to standard output: No space left on device\n");
   }
 }

@@ -1,7 +1,7 @@
 // `starling compare`: how soon runs were how good.
 #include <regex>
 
-#include "cli/curves.h"
+#include "cli/accuracy_plot.h"
 #include "tests/cli/train_runs.h"
 #include "tests/support/refusal.h"
 
@@ -73,7 +73,7 @@ void expect_balanced(const std::string& xml) {
     }
   }
   rest += xml.substr(at);
-  EXPECT_TRUE(open.empty()) << join(open);
+  EXPECT_TRUE(open.empty()) << join_texts(open);
   EXPECT_EQ(rest.find_first_of("<>"), std::string::npos) << rest;
   for (std::size_t i = rest.find('&'); i != std::string::npos; i = rest.find('&', i + 1)) {
     EXPECT_TRUE(std::regex_search(rest.substr(i), std::regex("^&(amp|lt|gt|quot|apos);")))

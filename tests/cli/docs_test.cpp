@@ -22,7 +22,7 @@ void expect_page_has(const std::string& name, const std::string& table, const st
 }
 
 TEST(Docs, EveryStrategyHasAPage) {
-  for (const strategy::Row& row : strategy::registry()) {
+  for (const strategy::StrategyEntry& row : strategy::registry()) {
     expect_page_has(row.name + ".md", strategy_markdown(row),
                     concat("starling strategies ", row.name, " --markdown"));
   }

@@ -95,7 +95,7 @@ pid_t start_program(const Words& arguments) {
 
 void expect_refused(const Words& arguments, const std::string& value, const std::string& allowed) {
   const Ran ran = run_program(arguments);
-  SCOPED_TRACE(concat("starling ", join(arguments, " "), "\n", ran.err));
+  SCOPED_TRACE(concat("starling ", join_texts(arguments, " "), "\n", ran.err));
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_EQ(ran.out, "");
   EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1);

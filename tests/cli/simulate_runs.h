@@ -24,8 +24,8 @@ inline Words simulate(const std::string& flags) {
 // What a run that must go well prints.
 inline std::string output_of(const Words& words) {
   const Ran ran = run_program(words);
-  EXPECT_EQ(ran.exit_code, 0) << join(words, " ") << "\n" << ran.err;
-  EXPECT_EQ(ran.err, "") << join(words, " ");
+  EXPECT_EQ(ran.exit_code, 0) << join_texts(words, " ") << "\n" << ran.err;
+  EXPECT_EQ(ran.err, "") << join_texts(words, " ");
   return ran.out;
 }
 
@@ -46,7 +46,7 @@ inline std::string files_in(const std::string& folder) {
     names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
-  return join(names);
+  return join_texts(names);
 }
 
 }  // namespace starling::cli

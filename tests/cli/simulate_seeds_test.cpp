@@ -1,4 +1,4 @@
-#include "cli/simulate_seeds.h"
+#include "cli/simulate/simulate_seeds.h"
 
 #include "tests/cli/simulate_runs.h"
 

@@ -10,7 +10,7 @@ namespace {
 
 std::string output_of(const Words& arguments) {
   const Ran ran = run_program(arguments);
-  EXPECT_EQ(ran.exit_code, 0) << join(arguments, " ");
+  EXPECT_EQ(ran.exit_code, 0) << join_texts(arguments, " ");
   EXPECT_EQ(ran.err, "");
   return ran.out;
 }
@@ -19,19 +19,19 @@ TEST(Strategies, ListsAll) {
   const std::string text = output_of({"strategies"});
   const std::string help = output_of({"simulate", "--help"});
   std::vector<std::string> names;
-  for (const strategy::Row& row : strategy::registry()) {
+  for (const strategy::StrategyEntry& row : strategy::registry()) {
     EXPECT_NE(concat("\n", text).find(concat("\n", row.name, " ")), std::string::npos) << row.name;
     EXPECT_NE(text.find(row.summary), std::string::npos) << row.name;
     names.push_back(row.name);
   }
-  EXPECT_NE(help.find(join(names)), std::string::npos) << help;
+  EXPECT_NE(help.find(join_texts(names)), std::string::npos) << help;
 }
 
 // A flag that the commands have themselves would never get to the strategy.
 TEST(Strategies, NoOptionHasTheNameOfAFlag) {
   for (const std::string command : {"simulate", "train", "launch"}) {
     const std::string help = output_of({command, "--help"});
-    for (const strategy::Row& row : strategy::registry()) {
+    for (const strategy::StrategyEntry& row : strategy::registry()) {
       for (const strategy::OptionSpec& option : row.options) {
         EXPECT_EQ(help.find(concat("\n  --", option.name, " ")), std::string::npos)
             << command << " --" << option.name << " of " << row.name;
@@ -41,7 +41,7 @@ TEST(Strategies, NoOptionHasTheNameOfAFlag) {
 }
 
 TEST(Strategies, ShowsTheOptionsAndPromisesOfOne) {
-  for (const strategy::Row& row : strategy::registry()) {
+  for (const strategy::StrategyEntry& row : strategy::registry()) {
     const std::string text = output_of({"strategies", row.name});
     EXPECT_TRUE(text.starts_with(concat(row.name, ": ", row.summary, "\n")));
     EXPECT_NE(text.find(row.promises.waits_for), std::string::npos);
@@ -55,14 +55,14 @@ TEST(Strategies, ShowsTheOptionsAndPromisesOfOne) {
 
 TEST(Strategies, PrintsTheTablesOfTheDocumentation) {
   EXPECT_EQ(output_of({"strategies", "--markdown"}), strategies_markdown());
-  for (const strategy::Row& row : strategy::registry()) {
+  for (const strategy::StrategyEntry& row : strategy::registry()) {
     EXPECT_EQ(output_of({"strategies", row.name, "--markdown"}), strategy_markdown(row));
     EXPECT_EQ(output_of({"strategies", "--markdown", row.name}), strategy_markdown(row));
   }
 }
 
 TEST(Strategies, RefusesOthers) {
-  for (const strategy::Row& row : strategy::registry()) {
+  for (const strategy::StrategyEntry& row : strategy::registry()) {
     expect_refused({"strategies", "nope"}, "'nope'", row.name);
   }
   expect_refused({"strategies", "alreduce"}, "'alreduce'", "did you mean 'allreduce'?");

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "starling/core/random.h"
-#include "starling/record/folder.h"
+#include "starling/record/run_folder.h"
 #include "tests/cli/train_runs.h"
 
 namespace starling::cli {
@@ -221,7 +221,7 @@ TEST_F(Train, AKilledRunGoesOn) {
     EXPECT_EQ(Json::parse(ran.out)["steps_per_worker"], Json({2, 2, 2}));
     EXPECT_EQ(Json::parse(bytes_of(latest))["step"], step + 2);
     const Words left = files_below(out + "/checkpoints");
-    EXPECT_EQ(left.size(), 1 + 3U) << join(left);
+    EXPECT_EQ(left.size(), 1 + 3U) << join_texts(left);
   }
 }
 

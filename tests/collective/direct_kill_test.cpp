@@ -13,8 +13,8 @@
 #include "starling/collective/direct.h"
 #include "starling/core/error.h"
 #include "starling/core/random.h"
+#include "starling/launch/forked_ranks.h"
 #include "starling/runtime/run.h"
-#include "starling/session/forked_ranks.h"
 #include "starling/transport/shared_memory.h"
 
 namespace starling::collective {
@@ -79,7 +79,7 @@ struct Aftermath {
   int killed = 0;
   std::map<int, int> reports;  // how many survivors reported what, e.g. {kComplete: 3}
 
-  explicit Aftermath(const std::vector<session::Outcome>& outcomes) {
+  explicit Aftermath(const std::vector<launch::Outcome>& outcomes) {
     for (const auto& outcome : outcomes) {
       if (outcome.signal == SIGKILL) {
         ++killed;
@@ -97,7 +97,7 @@ struct Aftermath {
 
 // The victim dies at the n-th fault point it passes: before a sum, before it is numbered, between two copies.
 Aftermath kill_at_fault_point(Rank victim, int n, bool in_arena) {
-  session::ForkedRanks ranks(kRanks, [=](transport::Transport& net) {
+  launch::ForkedRanks ranks(kRanks, [=](transport::Transport& net) {
     if (net.rank() == victim) {
       int left = n;
       net.shared()->fault_point = [left](const char*) mutable {
@@ -111,7 +111,7 @@ Aftermath kill_at_fault_point(Rank victim, int n, bool in_arena) {
 
 // Killed from outside, at any instruction: after a random time from its start.
 Aftermath kill_at_time(Rank victim, std::chrono::microseconds delay, bool in_arena) {
-  session::ForkedRanks ranks(kRanks, [=](transport::Transport& net) { take_part(net, in_arena); });
+  launch::ForkedRanks ranks(kRanks, [=](transport::Transport& net) { take_part(net, in_arena); });
   std::this_thread::sleep_for(delay);
   ranks.kill(victim, SIGKILL);
   return Aftermath(ranks.wait());
@@ -164,7 +164,7 @@ TEST(DirectKillTest, AtRandomTimes) {
 }
 
 TEST(DirectKillTest, AMemberThatNeverComesLeavesOldData) {
-  session::ForkedRanks ranks(kRanks, [](transport::Transport& net) {
+  launch::ForkedRanks ranks(kRanks, [](transport::Transport& net) {
     if (net.rank() == 2) raise(SIGKILL);
     take_part(net, true);
   });
@@ -173,7 +173,7 @@ TEST(DirectKillTest, AMemberThatNeverComesLeavesOldData) {
 
 // The others end because of it, and say so before we come: it is still the dead one that matters.
 TEST(DirectKillTest, TheDeadAreNamedNotThoseWhoLeftForThem) {
-  session::ForkedRanks ranks(kRanks, [](transport::Transport& net) {
+  launch::ForkedRanks ranks(kRanks, [](transport::Transport& net) {
     if (net.rank() == 1) raise(SIGKILL);
     const auto others_are_gone = [&] {
       return net.shared()->gone(1) && net.shared()->gone(2) && net.shared()->gone(3);
@@ -201,7 +201,7 @@ TEST(DirectKillTest, TwoMembersDie) {
     const Rank first = random.between(0, kRanks - 1);
     const Rank second = (first + random.between(1, kRanks - 1)) % kRanks;
     const int points[2] = {random.between(0, 20), random.between(0, 30)};
-    session::ForkedRanks ranks(kRanks, [&](transport::Transport& net) {
+    launch::ForkedRanks ranks(kRanks, [&](transport::Transport& net) {
       if (net.rank() == first || net.rank() == second) {
         int left = points[net.rank() == first ? 0 : 1];
         net.shared()->fault_point = [left](const char*) mutable {

@@ -72,7 +72,7 @@ TEST(Hierarchical, EverybodyHasTheSameReduction) {
   for (const Hosts& hosts : kLayouts) {
     for (const Kind kind : {Kind::kSum, Kind::kMean, Kind::kWeightedMean, Kind::kMin, Kind::kMax}) {
       for (const std::size_t count : {0, 1, 3, 17, 1000}) {
-        SCOPED_TRACE(concat("hosts ", join(hosts), ", ", count, " elements"));
+        SCOPED_TRACE(concat("hosts ", join_texts(hosts), ", ", count, " elements"));
         const Models found = reduce(hosts, count, kind);
         for (std::size_t i = 0; i < count; ++i)
           EXPECT_NEAR(found[0][i], expected(hosts.size(), i, kind), 1e-3);
@@ -86,7 +86,7 @@ TEST(Hierarchical, TheHalvesAreTheHalves) {
   for (const Hosts& hosts :
        {Hosts{0, 0, 1, 1}, Hosts{0, 0, 0, 1}, Hosts{0, 0, 1, 1, 1, 2}, Hosts{0, 1, 0, 1}}) {
     for (const std::size_t count : {0, 1, 5, 10, 1001}) {
-      SCOPED_TRACE(concat("hosts ", join(hosts), ", ", count, " elements"));
+      SCOPED_TRACE(concat("hosts ", join_texts(hosts), ", ", count, " elements"));
       const std::size_t members = hosts.size();
       const Models whole = reduce(hosts, count, Reduction::Kind::kMean);
       VirtualRanks ranks(static_cast<int>(members), {std::chrono::microseconds(5), 1e-9}, 3);
@@ -133,7 +133,7 @@ TEST(Hierarchical, ABroadcastReachesEverybodyFromAnybody) {
                          std::span(models[static_cast<std::size_t>(rank)]), 9, Algorithm::kHierarchical);
       });
       for (const auto& model : models)
-        EXPECT_EQ(model, sent) << "from " << root << " on hosts " << join(hosts);
+        EXPECT_EQ(model, sent) << "from " << root << " on hosts " << join_texts(hosts);
     }
   }
 }

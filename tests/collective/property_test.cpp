@@ -83,7 +83,7 @@ class Exercise {
       ASSERT_TRUE(memory_[member] == expected_[member])
           << "collective " << static_cast<int>(kind_) << " of " << count_ << " " << name_of(type_)
           << ", reduction " << static_cast<int>(reduction_) << ", algorithm "
-          << (choice_ ? name_of(*choice_) : "by table") << ", group " << join(group_) << ", member "
+          << (choice_ ? name_of(*choice_) : "by table") << ", group " << join_texts(group_) << ", member "
           << member;
     }
   }

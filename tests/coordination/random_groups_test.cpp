@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/coordination/rolls.h"
+#include "tests/coordination/worker_rosters.h"
 
 namespace starling::coordination {
 namespace {
@@ -10,10 +10,10 @@ namespace {
 TEST(RandomGroups, TheAskerAndOthersOfTheGivenNumber) {
   for (std::size_t size = 2; size <= 6; ++size) {
     RandomGroups policy(size, Random(size));
-    const Roll roll = roll_of(9);
+    const WorkerRoster roster = roll_of(9);
     for (int i = 0; i < 200; ++i) {
       const Rank who = i % 9;
-      const auto decision = policy.asked(roll, who, Time());
+      const auto decision = policy.asked(roster, who, Time());
       ASSERT_EQ(decision.groups.size(), 1U);
       const Group& members = decision.groups.front().members;
       EXPECT_EQ(members.size(), size);
@@ -30,10 +30,10 @@ TEST(RandomGroups, TheAskerAndOthersOfTheGivenNumber) {
 TEST(RandomGroups, OthersAreDrawnUniformly) {
   constexpr int kDraws = 20'000;
   RandomGroups policy(3, Random(5));
-  const Roll roll = roll_of(10);
+  const WorkerRoster roster = roll_of(10);
   std::vector<int> drawn(10);
   for (int i = 0; i < kDraws; ++i) {
-    const Group members = groups_of(policy.asked(roll, 4, Time())).front();
+    const Group members = groups_of(policy.asked(roster, 4, Time())).front();
     for (const Rank rank : members) ++drawn[static_cast<std::size_t>(rank)];
   }
   EXPECT_EQ(drawn[4], kDraws);
@@ -48,16 +48,16 @@ TEST(RandomGroups, OthersAreDrawnUniformly) {
 // Those who are in groups are drawn too, those who have left are not.
 TEST(RandomGroups, AllWhoArePresentIfTheyAreFewer) {
   RandomGroups policy(4, Random(1));
-  Roll roll = roll_of(5);
+  WorkerRoster roster = roll_of(5);
   for (const Rank left : {0, 3}) {
-    roll.present.erase(left);
-    roll.idle.erase(left);
+    roster.present.erase(left);
+    roster.idle.erase(left);
   }
-  roll.idle.erase(2);
-  EXPECT_EQ(groups_of(policy.asked(roll, 4, Time())), (std::vector<Group>{{1, 2, 4}}));
-  roll.present.erase(1);
-  roll.present.erase(2);
-  const auto decision = policy.asked(roll, 4, Time());
+  roster.idle.erase(2);
+  EXPECT_EQ(groups_of(policy.asked(roster, 4, Time())), (std::vector<Group>{{1, 2, 4}}));
+  roster.present.erase(1);
+  roster.present.erase(2);
+  const auto decision = policy.asked(roster, 4, Time());
   EXPECT_TRUE(decision.groups.empty());
   EXPECT_EQ(decision.alone, Group{4});
 }

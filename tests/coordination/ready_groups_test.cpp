@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/coordination/rolls.h"
+#include "tests/coordination/worker_rosters.h"
 
 namespace starling::coordination {
 namespace {
@@ -15,64 +15,64 @@ ReadyGroups::Rules rules_of(std::size_t size) {
 
 TEST(ReadyGroups, CloseWhenEnoughHaveCome) {
   ReadyGroups policy(rules_of(3));
-  const Roll roll = roll_of(6);
-  const auto first = policy.asked(roll, 4, at_ms(10));
+  const WorkerRoster roster = roll_of(6);
+  const auto first = policy.asked(roster, 4, at_ms(10));
   EXPECT_TRUE(first.groups.empty() && first.alone.empty());
   EXPECT_EQ(first.again, at_ms(15));
-  const auto second = policy.asked(roll, 1, at_ms(12));
+  const auto second = policy.asked(roster, 1, at_ms(12));
   EXPECT_TRUE(second.groups.empty() && second.alone.empty());
-  EXPECT_EQ(groups_of(policy.asked(roll, 3, at_ms(14))), (Groups{{1, 3, 4}}));
-  EXPECT_EQ(policy.asked(roll, 0, at_ms(14)).again, at_ms(19));  // a window of its own
+  EXPECT_EQ(groups_of(policy.asked(roster, 3, at_ms(14))), (Groups{{1, 3, 4}}));
+  EXPECT_EQ(policy.asked(roster, 0, at_ms(14)).again, at_ms(19));  // a window of its own
 }
 
 TEST(ReadyGroups, CloseWhenTheWindowEnds) {
   ReadyGroups policy(rules_of(3));
-  const Roll roll = roll_of(6);
-  policy.asked(roll, 4, at_ms(10));
-  policy.asked(roll, 1, at_ms(12));
-  EXPECT_TRUE(policy.look(roll, at_ms(14)).groups.empty());
-  EXPECT_EQ(groups_of(policy.look(roll, at_ms(15))), (Groups{{1, 4}}));
+  const WorkerRoster roster = roll_of(6);
+  policy.asked(roster, 4, at_ms(10));
+  policy.asked(roster, 1, at_ms(12));
+  EXPECT_TRUE(policy.look(roster, at_ms(14)).groups.empty());
+  EXPECT_EQ(groups_of(policy.look(roster, at_ms(15))), (Groups{{1, 4}}));
 }
 
 TEST(ReadyGroups, OneThatIsAloneAtTheEndOfTheWindowGoesOnAlone) {
   ReadyGroups policy(rules_of(3));
-  const Roll roll = roll_of(6);
-  policy.asked(roll, 4, at_ms(10));
-  const auto decision = policy.look(roll, at_ms(15));
+  const WorkerRoster roster = roll_of(6);
+  policy.asked(roster, 4, at_ms(10));
+  const auto decision = policy.look(roster, at_ms(15));
   EXPECT_TRUE(decision.groups.empty());
   EXPECT_EQ(decision.alone, Group{4});
-  EXPECT_TRUE(policy.look(roll, at_ms(20)).alone.empty());
+  EXPECT_TRUE(policy.look(roster, at_ms(20)).alone.empty());
 }
 
 TEST(ReadyGroups, CloseWhenAllWhoAreLeftHaveCome) {
   ReadyGroups policy(rules_of(3));
-  Roll roll = roll_of(3);
-  policy.asked(roll, 0, at_ms(0));
-  policy.asked(roll, 1, at_ms(0));
-  roll.present.erase(2);
+  WorkerRoster roster = roll_of(3);
+  policy.asked(roster, 0, at_ms(0));
+  policy.asked(roster, 1, at_ms(0));
+  roster.present.erase(2);
   policy.gone(2);
-  EXPECT_EQ(groups_of(policy.look(roll, at_ms(1))), (Groups{{0, 1}}));
+  EXPECT_EQ(groups_of(policy.look(roster, at_ms(1))), (Groups{{0, 1}}));
 }
 
 TEST(ReadyGroups, WhoIsGoneIsInNoGroup) {
   ReadyGroups policy(rules_of(3));
-  Roll roll = roll_of(5);
-  policy.asked(roll, 0, at_ms(0));
-  policy.asked(roll, 1, at_ms(0));
-  roll.present.erase(0);
+  WorkerRoster roster = roll_of(5);
+  policy.asked(roster, 0, at_ms(0));
+  policy.asked(roster, 1, at_ms(0));
+  roster.present.erase(0);
   policy.gone(0);
-  EXPECT_EQ(policy.look(roll, at_ms(5)).alone, Group{1});
+  EXPECT_EQ(policy.look(roster, at_ms(5)).alone, Group{1});
 }
 
 TEST(ReadyGroups, WeighByHowFarBehindTheyAre) {
   ReadyGroups::Rules rules = rules_of(3);
   rules.weigh_staleness = true;
   ReadyGroups policy(rules);
-  Roll roll = roll_of(3);
-  roll.counts = {5, 2, 4};
-  policy.asked(roll, 2, at_ms(0));
-  policy.asked(roll, 0, at_ms(0));
-  const auto decision = policy.asked(roll, 1, at_ms(0));
+  WorkerRoster roster = roll_of(3);
+  roster.counts = {5, 2, 4};
+  policy.asked(roster, 2, at_ms(0));
+  policy.asked(roster, 0, at_ms(0));
+  const auto decision = policy.asked(roster, 1, at_ms(0));
   ASSERT_EQ(decision.groups.size(), 1U);
   EXPECT_EQ(decision.groups[0].weights, (std::vector<double>{1, 0.25, 0.5}));
 }
@@ -81,7 +81,7 @@ TEST(ReadyGroups, WeighByHowFarBehindTheyAre) {
 class Flocks {
  public:
   Flocks(const Group& first, const Group& second, std::size_t size)
-      : roll(roll_of(static_cast<int>(first.size() + second.size()))),
+      : roster(roll_of(static_cast<int>(first.size() + second.size()))),
         policy(rules_of(size)),
         first_(first),
         second_(second),
@@ -101,10 +101,10 @@ class Flocks {
       const Rank who = flock[(turn + i) % flock.size()];
       if (has(waiting, who)) continue;
       waiting.push_back(who);
-      add(policy.asked(roll, who, at_ms(now)));
+      add(policy.asked(roster, who, at_ms(now)));
     }
     now += 5;
-    add(policy.look(roll, at_ms(now)));
+    add(policy.look(roster, at_ms(now)));
     return groups;
   }
 
@@ -121,7 +121,7 @@ class Flocks {
     return of_first > 0 && of_first < static_cast<std::ptrdiff_t>(group.size());
   }
 
-  Roll roll;
+  WorkerRoster roster;
   ReadyGroups policy;
   Group waiting;
   int now = 0;
@@ -177,20 +177,20 @@ TEST(ReadyGroups, TheFewWaitBeyondTheirWindow) {
     Flocks flocks(many, few, 2);
     flocks.come_in_turns(8);
     ReadyGroups& policy = flocks.policy;
-    Roll& roll = flocks.roll;
+    WorkerRoster& roster = flocks.roster;
     EXPECT_TRUE(flocks.come(few, 0).empty());
-    EXPECT_TRUE(policy.look(roll, at_ms(1'000'000)).groups.empty());
+    EXPECT_TRUE(policy.look(roster, at_ms(1'000'000)).groups.empty());
     if (!they_leave) {
-      const auto decision = policy.asked(roll, 1, at_ms(1'000'000));
+      const auto decision = policy.asked(roster, 1, at_ms(1'000'000));
       EXPECT_EQ(groups_of(decision), (Groups{{1, 3}}));
       EXPECT_EQ(decision.alone, Group{4});
       continue;
     }
     for (const Rank rank : {0, 1}) {
-      roll.present.erase(rank);
+      roster.present.erase(rank);
       policy.gone(rank);
     }
-    EXPECT_EQ(groups_of(policy.look(roll, at_ms(1'000'001))), (Groups{{3, 4}}));
+    EXPECT_EQ(groups_of(policy.look(roster, at_ms(1'000'001))), (Groups{{3, 4}}));
   }
 }
 

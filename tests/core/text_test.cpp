@@ -167,9 +167,9 @@ TEST(Text, FindsTheNearestName) {
 }
 
 TEST(Text, JoinsAndConcatenates) {
-  EXPECT_EQ(join(std::vector<int>{0, 2, 5}), "0, 2, 5");
-  EXPECT_EQ(join(std::vector<int>{}), "");
-  EXPECT_EQ(join(Parts{"a", "b"}, "/"), "a/b");
+  EXPECT_EQ(join_texts(std::vector<int>{0, 2, 5}), "0, 2, 5");
+  EXPECT_EQ(join_texts(std::vector<int>{}), "");
+  EXPECT_EQ(join_texts(Parts{"a", "b"}, "/"), "a/b");
   EXPECT_EQ(concat("rank ", 3, " of ", 4.5), "rank 3 of 4.5");
 }
 

@@ -5,19 +5,19 @@
 #include <limits>
 #include <sstream>
 
-#include "tests/record/runs.h"
+#include "tests/record/made_records.h"
 
 namespace starling::record {
 namespace {
 
-std::string events(const Run& run) {
+std::string events(const RunRecord& run) {
   std::ostringstream out;
   write_events(out, run);
   return out.str();
 }
 
 TEST(Events, OneLinePerSpanByRankAndTime) {
-  const record::Run run =
+  const record::RunRecord run =
       make_run(10, {{wait(1, 3, 4), compute(0, 2), in_background(meet(18446744073709551615U, 1, 9))},
                     {hold(0, 2, 0, 1), serve(0, 1500, 3000)}});
   EXPECT_EQ(events(run),
@@ -30,7 +30,7 @@ TEST(Events, OneLinePerSpanByRankAndTime) {
 }
 
 TEST(Events, LossesComeLast) {
-  record::Run run = make_run(10, {{update(0, 1)}});
+  record::RunRecord run = make_run(10, {{update(0, 1)}});
   run.losses = {{Time(Duration(1)), 7, 0.1, 0.25}, {at(2), 8, std::numeric_limits<double>::infinity(), {}}};
   EXPECT_EQ(events(run),
             "{\"t\":0,\"d\":0.001,\"rank\":0,\"what\":\"update\"}\n"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/record/runs.h"
+#include "tests/record/made_records.h"
 
 namespace starling::record {
 namespace {
@@ -11,16 +11,16 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string report(const Run& run) { return report_text(run, find_waits(run)); }
+std::string report(const RunRecord& run) { return report_text(run, analyse_waits(run)); }
 
 // `slow` computes for 80 ms while the others wait; all exchange for 20 ms.
-Run straggling(int workers, int slow) {
+RunRecord straggling(int workers, int slow) {
   std::vector<std::vector<Span>> journals;
   for (int i = 0; i < workers; ++i) {
     const long long ready = i == slow ? 80 : 20;
     journals.push_back({compute(0, ready), meet(1, ready, 100)});
   }
-  record::Run run = make_run(100, journals);
+  record::RunRecord run = make_run(100, journals);
   for (RankRecord& record : run.ranks) {
     record.journal.steps = 10;
     record.journal.samples = 320;
@@ -30,7 +30,7 @@ Run straggling(int workers, int slow) {
 }
 
 TEST(Report, ShowsEveryWorker) {
-  record::Run run = straggling(3, 0);
+  record::RunRecord run = straggling(3, 0);
   run.final_train_loss = 0.12345;
   run.final_accuracy = 0.934;
   run.has_target = true;
@@ -49,23 +49,23 @@ TEST(Report, ShowsEveryWorker) {
 }
 
 TEST(Report, AWaitThatRoundsToNothingHasNoCulprit) {
-  const record::Run run =
+  const record::RunRecord run =
       make_run(1000, {{compute(0, 800), meet(1, 800, 1000)}, {compute(0, 796), meet(1, 796, 1000)}});
   EXPECT_THAT(report(run), HasSubstr("     1       0          0       80 %      0 %           -      20 %"));
 }
 
 TEST(Report, ColumnsStayApart) {
-  record::Run run = straggling(2, 0);
+  record::RunRecord run = straggling(2, 0);
   run.ranks[1].journal.steps = 123'456'789'012;
   EXPECT_THAT(report(run), HasSubstr("\n     1 123456789012       3200 "));
 }
 
 TEST(Report, SaysWhenNobodyHoldsTheOthersUp) {
-  const record::Run run =
+  const record::RunRecord run =
       make_run(100, {{compute(0, 80), meet(1, 80, 100)}, {compute(0, 78), meet(1, 78, 100)}});
   EXPECT_THAT(report(run), HasSubstr("no worker holds the others up\n"));
   EXPECT_THAT(report(make_run(10, {{compute(0, 10)}})), HasSubstr("no worker holds the others up\n"));
-  EXPECT_THAT(report(record::Run{}), HasSubstr("no worker holds the others up\n"));
+  EXPECT_THAT(report(record::RunRecord{}), HasSubstr("no worker holds the others up\n"));
 }
 
 TEST(Report, SaysWhenManyHoldTheOthersUpALittle) {
@@ -84,12 +84,12 @@ TEST(Report, SaysWhenManyHoldTheOthersUpALittle) {
 }
 
 TEST(Report, CountsThoseWhoWait) {
-  const record::Run run = make_run(100, {{compute(0, 100)}, {wait(0, 0, 90)}, {compute(0, 100)}});
+  const record::RunRecord run = make_run(100, {{compute(0, 100)}, {wait(0, 0, 90)}, {compute(0, 100)}});
   EXPECT_THAT(report(run), HasSubstr("1 of 2 others wait for worker 0: 45 % of the others' time\n"));
 }
 
 TEST(Report, ServicesMayBeWaitedFor) {
-  record::Run run = make_run(100, {{wait(1, 0, 50)}, {serve(0, 0, 50)}});
+  record::RunRecord run = make_run(100, {{wait(1, 0, 50)}, {serve(0, 0, 50)}});
   run.ranks[1].trains = false;
   EXPECT_THAT(report(run), HasSubstr("everyone waits for service 1: 50 % of the others' time\n"));
 }
@@ -106,14 +106,14 @@ TEST(Report, LeavesOutMostOfMany) {
 }
 
 TEST(Report, TellsDivergenceAndMissedTargets) {
-  record::Run run = straggling(2, 0);
+  record::RunRecord run = straggling(2, 0);
   run.has_target = true;
   run.losses.push_back({at(1), 1, 1e308 * 10, {}});
   EXPECT_THAT(report(run), HasSubstr("diverged: the loss is no longer a number, target not reached\n"));
 }
 
 TEST(Report, ListsAFewOfThoseThatEndedBadly) {
-  record::Run run = straggling(10, 0);
+  record::RunRecord run = straggling(10, 0);
   for (RankRecord& record : run.ranks) record.ended = "killed at 1 s";
   EXPECT_THAT(report(run), HasSubstr("worker 4: killed at 1 s\nand 5 more that did not end well\n"));
 }

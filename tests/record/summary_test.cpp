@@ -5,15 +5,15 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "tests/record/runs.h"
+#include "tests/record/made_records.h"
 
 namespace starling::record {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Run example() {
-  record::Run run =
+RunRecord example() {
+  record::RunRecord run =
       make_run(10, {{compute(0, 8), meet(1, 8, 10)}, {compute(0, 3), meet(1, 3, 10)}, {serve(0, 0, 1)}});
   run.ranks[2].trains = false;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -27,8 +27,8 @@ Run example() {
   return run;
 }
 
-Json summary(const Run& run, std::optional<double> wall_seconds = {}) {
-  return Json::parse(summary_json(run, find_waits(run), wall_seconds));
+Json summary(const RunRecord& run, std::optional<double> wall_seconds = {}) {
+  return Json::parse(summary_json(run, analyse_waits(run), wall_seconds));
 }
 
 TEST(Summary, CountsAndFractions) {
@@ -65,14 +65,14 @@ TEST(Summary, WhatIsNotKnownIsNull) {
 }
 
 TEST(Summary, ARunWithoutRanksOrTimeHasNoRates) {
-  const Json json = summary(record::Run{});
+  const Json json = summary(record::RunRecord{});
   EXPECT_TRUE(json.at("samples_per_second").is_null());
   EXPECT_TRUE(json.at("most_waited_for").is_null());
   EXPECT_EQ(json["steps_per_worker"], Json::array());
 }
 
 TEST(Summary, TargetsStalenessAndEnds) {
-  record::Run run = example();
+  record::RunRecord run = example();
   run.has_target = true;
   EXPECT_TRUE(summary(run).at("time_to_target_seconds").is_null());
   run.time_to_target = ms(7);
@@ -95,7 +95,7 @@ TEST(Summary, TargetsStalenessAndEnds) {
 }
 
 TEST(Summary, ADivergedRunHasNoLoss) {
-  record::Run run = example();
+  record::RunRecord run = example();
   run.final_train_loss = std::numeric_limits<double>::infinity();
   EXPECT_TRUE(summary(run).at("final_train_loss").is_null());
   EXPECT_EQ(summary(run)["diverged"], true);
@@ -105,8 +105,8 @@ TEST(Summary, ADivergedRunHasNoLoss) {
 }
 
 TEST(Summary, WallSecondsAreTheLastAndOnlyDifference) {
-  const record::Run run = example();
-  const Waits waits = find_waits(run);
+  const record::RunRecord run = example();
+  const WaitAnalysis waits = analyse_waits(run);
   Json json = Json::parse(summary_json(run, waits, 1.25));
   EXPECT_EQ(json["wall_seconds"], 1.25);
   EXPECT_EQ(std::prev(json.end()).key(), "wall_seconds");
@@ -115,8 +115,8 @@ TEST(Summary, WallSecondsAreTheLastAndOnlyDifference) {
 }
 
 TEST(Summary, ArraysStayOnOneLine) {
-  const record::Run run = example();
-  const std::string text = summary_json(run, find_waits(run));
+  const record::RunRecord run = example();
+  const std::string text = summary_json(run, analyse_waits(run));
   EXPECT_NE(text.find("\n  \"steps_per_worker\": [5,6],\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\n  \"staleness\": {\n    \"mean\": 0.0,\n"), std::string::npos) << text;
   EXPECT_EQ(text.substr(text.size() - 3), "\n}\n");

@@ -9,16 +9,16 @@
 #include <set>
 #include <sstream>
 
-#include "tests/record/runs.h"
+#include "tests/record/made_records.h"
 
 namespace starling::record {
 namespace {
 
 using Json = nlohmann::json;
 
-Json trace(const Run& run) {
+Json trace(const RunRecord& run) {
   std::ostringstream out;
-  write_trace(out, run, find_waits(run));
+  write_trace(out, run, analyse_waits(run));
   return Json::parse(out.str());
 }
 
@@ -33,8 +33,8 @@ std::map<Track, std::string> track_names(const Json& json) {
   return names;
 }
 
-Run example() {
-  record::Run run =
+RunRecord example() {
+  record::RunRecord run =
       make_run(20, {{compute(0, 8), meet(1, 8, 10), in_background(meet(2, 1, 9)),
                      in_background(meet(3, 2, 12)), in_background(meet(4, 9, 12)), update(10, 11)},
                     {compute(0, 3), meet(1, 3, 10), in_background(meet(2, 1, 9)),
@@ -97,13 +97,13 @@ TEST(Trace, BackgroundWithoutForegroundBeginsWithTheFirstTrack) {
 }
 
 TEST(Trace, TimesAreExactToTheNanosecond) {
-  record::Run run = make_run(1, {{}});
+  record::RunRecord run = make_run(1, {{}});
   Span step = compute(0, 0);
   step.begin = Time(Duration(1'234'567'890'123'001));
   step.end = step.begin + Duration(2'050);
   run.ranks[0].journal.add(step);
   std::ostringstream out;
-  write_trace(out, run, find_waits(run));
+  write_trace(out, run, analyse_waits(run));
   EXPECT_NE(out.str().find("\"ts\":1234567890123.001,\"dur\":2.05,"), std::string::npos) << out.str();
 }
 
@@ -151,7 +151,7 @@ TEST(Trace, TheLossIsACounter) {
   EXPECT_EQ(points, 1);
 }
 
-TEST(Trace, ARunWithoutRanksIsValid) { EXPECT_TRUE(trace(record::Run{})["traceEvents"].empty()); }
+TEST(Trace, ARunWithoutRanksIsValid) { EXPECT_TRUE(trace(record::RunRecord{})["traceEvents"].empty()); }
 
 }  // namespace
 }  // namespace starling::record

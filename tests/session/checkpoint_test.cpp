@@ -1,5 +1,5 @@
 // Runs that are saved and go on later.
-#include "starling/session/checkpoint.h"
+#include "starling/session/background/checkpoint.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -49,7 +49,7 @@ class Shelf {
 
 struct Run {
   Job job;
-  Session::Setting setting;
+  Session::Options setting;
   Shelf& shelf;
   Board& results;
   std::uint64_t saved_step = 0;  // what is put on the shelf
@@ -65,7 +65,7 @@ void write(Run& run, JobSession& own, Rank rank, const Save& save) {
 
 // Where a rank begins.
 struct Start {
-  Session::Setting setting;
+  Session::Options setting;
   std::vector<float> model;
   Random random;
 };
@@ -89,18 +89,18 @@ Start start_of(Run& run, Rank rank) {
 void live(Run& run, transport::Transport& net) {
   const Start start = start_of(run, net.rank());
   JobSession* session = nullptr;
-  Program program;
+  Callbacks callbacks;
   const auto user = std::this_thread::get_id();
   std::uint64_t committed = 0;
-  program.save = [&](const Save& save) {
+  callbacks.save = [&](const Save& save) {
     check(std::this_thread::get_id() == user, "saving is the user's thread's");
     write(run, *session, net.rank(), save);
   };
-  program.saved = [&](std::uint64_t step) {
+  callbacks.saved = [&](std::uint64_t step) {
     check(std::this_thread::get_id() == user && net.rank() == 0, "on the user's thread of rank 0");
     committed = step;
   };
-  JobSession own(run.job, net, start.setting, program, start.model);
+  JobSession own(run.job, net, start.setting, callbacks, start.model);
   session = &own;
   own.random = start.random;
   while (own.session.next()) own.compute();
@@ -114,7 +114,8 @@ void live(Run& run, transport::Transport& net) {
 std::vector<float> models_after(Run& run) {
   const auto outcomes =
       testing::run_ranks(run.job, run.setting, [&](transport::Transport& net) { live(run, net); });
-  for (const Outcome& outcome : outcomes) EXPECT_TRUE(outcome.good()) << outcome.error << outcome.signal;
+  for (const launch::Outcome& outcome : outcomes)
+    EXPECT_TRUE(outcome.good()) << outcome.error << outcome.signal;
   const auto all = run.results.part(0, static_cast<std::size_t>(run.job.workers) * run.job.elements());
   return {all.begin(), all.end()};
 }
@@ -204,22 +205,22 @@ TEST(Checkpoint, AllSaveAfterTheSameSteps) {
     sim::Simulation simulation = simulation_of(strategy, options, 3);
     simulation.steps = 33;
     const Job job(simulation);
-    Session::Setting setting = job.setting();
+    Session::Options setting = job.setting();
     setting.save_every = 4;
     const auto outcomes = testing::run_ranks(job, setting, [&](transport::Transport& net) {
       std::vector<std::uint64_t> saves;
-      Program program;
-      program.save = [&](const Save& save) {
+      Callbacks callbacks;
+      callbacks.save = [&](const Save& save) {
         saves.push_back(save.step);
         check(!save.kept.empty(), "the engine's state");
         check_equal(!save.server.empty(), net.rank() == 0 && job.ranks() > job.workers, "the server's state");
       };
-      JobSession own(job, net, setting, program);
+      JobSession own(job, net, setting, callbacks);
       while (own.session.next()) own.compute();
       check_equal(saves.size(), 8U, "saves");
       check_equal(saves.back(), 32U, "the last one");
     });
-    for (const Outcome& outcome : outcomes) EXPECT_TRUE(outcome.good()) << strategy << outcome.error;
+    for (const launch::Outcome& outcome : outcomes) EXPECT_TRUE(outcome.good()) << strategy << outcome.error;
   }
 }
 
@@ -229,7 +230,7 @@ TEST(Checkpoint, TheEndMayComeAtAnyTime) {
       sim::Simulation simulation = simulation_of("ps", options, 3);
       simulation.steps = 1'000'000'000;
       const Job job(simulation);
-      Session::Setting setting = job.setting();
+      Session::Options setting = job.setting();
       setting.save_every = 3;
       const auto outcomes = testing::run_ranks(job, setting, [&](transport::Transport& net) {
         JobSession own(job, net, setting);
@@ -238,21 +239,21 @@ TEST(Checkpoint, TheEndMayComeAtAnyTime) {
           if (net.rank() == 1 && batch == when) own.session.stop();
         }
       });
-      for (const Outcome& outcome : outcomes) EXPECT_TRUE(outcome.good()) << outcome.error;
+      for (const launch::Outcome& outcome : outcomes) EXPECT_TRUE(outcome.good()) << outcome.error;
     }
   }
 }
 
 TEST(Checkpoint, WhoDiesWhileSavingIsNotWaitedFor) {
   const Job job(simulation_of("dpsgd", {}, 4));
-  Session::Setting setting = job.setting();
+  Session::Options setting = job.setting();
   setting.save_every = 5;
   const auto outcomes = testing::run_ranks(job, setting, [&](transport::Transport& net) {
-    Program program;
-    program.save = [&](const Save& save) {
+    Callbacks callbacks;
+    callbacks.save = [&](const Save& save) {
       if (net.rank() == 1 && save.step == 5) raise(SIGKILL);
     };
-    JobSession own(job, net, setting, program);
+    JobSession own(job, net, setting, callbacks);
     while (own.session.next()) own.compute();
     check_equal(own.session.journal().steps, job.simulation.steps, "steps");
   });
@@ -261,14 +262,14 @@ TEST(Checkpoint, WhoDiesWhileSavingIsNotWaitedFor) {
 
 TEST(Checkpoint, WhatTheProgramThrowsWhileSavingIsItsOwn) {
   const Job job(simulation_of("allreduce", {}, 2));
-  Session::Setting setting = job.setting();
+  Session::Options setting = job.setting();
   setting.save_every = 5;
   const auto outcomes = testing::run_ranks(job, setting, [&](transport::Transport& net) {
-    Program program;
-    program.save = [&](const Save&) {
+    Callbacks callbacks;
+    callbacks.save = [&](const Save&) {
       if (net.rank() == 1) throw Error("the disk is full");
     };
-    JobSession own(job, net, setting, program);
+    JobSession own(job, net, setting, callbacks);
     while (own.session.next()) own.compute();
   });
   EXPECT_EQ(outcomes[1].error, "the disk is full");
@@ -277,7 +278,7 @@ TEST(Checkpoint, WhatTheProgramThrowsWhileSavingIsItsOwn) {
 
 TEST(Checkpoint, BackupWorkersCannotBeSaved) {
   const Job job(simulation_of("ps", {{"mode", "bsp"}, {"backup", "1"}, {"server", "beside"}}, 2));
-  Session::Setting setting = job.setting();
+  Session::Options setting = job.setting();
   setting.save_every = 5;
   const auto outcomes =
       testing::run_ranks(job, setting, [&](transport::Transport& net) { JobSession own(job, net, setting); });
@@ -286,10 +287,10 @@ TEST(Checkpoint, BackupWorkersCannotBeSaved) {
 
 TEST(Checkpoint, AStateOfOtherSettingsIsRefused) {
   const Job job(simulation_of("allreduce", {}, 1));
-  Session::Setting setting = job.setting();
+  Session::Options setting = job.setting();
   setting.optimizer.momentum = 0.9;
   float other = 1;
-  Kept kept;
+  CheckpointState kept;
   kept.keep("optimizer/0", std::as_writable_bytes(std::span(&other, 1)));
   setting.resume.emplace().kept = kept.pack();
   const auto outcomes =

@@ -35,7 +35,7 @@ Job job_of(const Named& which, int workers) {
 TEST(DearLook, AllModelsAreEqualAfterEveryStep) {
   for (const Named& which : kSchedules) {
     const Job job = job_of(which, 3);
-    Session::Setting setting = job.setting();
+    Session::Options setting = job.setting();
     setting.check_sync = 1;
     testing::expect_good(testing::run_ranks(job, setting, [&](transport::Transport& net) {
       SectionWork work(job, net, setting, {});
@@ -47,7 +47,7 @@ TEST(DearLook, AllModelsAreEqualAfterEveryStep) {
 // Who updates everything itself keeps what is wrong with its model.
 TEST(DearLook, AModelThatIsNotEqualIsFound) {
   const Job job = job_of({"dear", {{"gather", "gradients"}}}, 3);
-  Session::Setting setting = job.setting();
+  Session::Options setting = job.setting();
   setting.check_sync = 1;
   const auto outcomes = testing::run_ranks(job, setting, [&](transport::Transport& net) {
     testing::Manners manners;
@@ -58,7 +58,7 @@ TEST(DearLook, AModelThatIsNotEqualIsFound) {
     SectionWork work(job, net, setting, manners);
     work.run();
   });
-  for (const Outcome& outcome : outcomes) {
+  for (const launch::Outcome& outcome : outcomes) {
     EXPECT_EQ(outcome.error.find("after step 5 the models differ: section 0"), 0U) << outcome.error;
   }
 }
@@ -106,13 +106,13 @@ TEST(DearLook, SnapshotsAreModelsOfAllReduce) {
     const auto models = models_by_step(workers);
     for (const Named& which : kSchedules) {
       const Job job = job_of(which, workers);
-      Session::Setting setting = job.setting();
+      Session::Options setting = job.setting();
       setting.snapshot_every = std::chrono::microseconds(100);
       testing::expect_good(testing::run_ranks(job, setting, [&](transport::Transport& net) {
         std::vector<Snapshot> shown;
-        Program program;
-        program.snapshot = [&](Snapshot snapshot) { shown.push_back(std::move(snapshot)); };
-        SectionWork work(job, net, setting, {}, program);
+        Callbacks callbacks;
+        callbacks.snapshot = [&](Snapshot snapshot) { shown.push_back(std::move(snapshot)); };
+        SectionWork work(job, net, setting, {}, callbacks);
         work.run();
         work.own.session.collect();  // when all is over
         if (net.rank() != 0) return;

@@ -185,15 +185,15 @@ TEST(DearSession, TheProgramMayUpdate) {
     testing::expect_good(testing::run_ranks(job, job.setting(), [&](transport::Transport& net) {
       SectionWork* work = nullptr;
       std::vector<std::uint64_t> steps(job.elements());  // of each element
-      Program program;
-      program.update = [&](Slice part, std::uint64_t step) {
+      Callbacks callbacks;
+      callbacks.update = [&](Slice part, std::uint64_t step) {
         const std::span<float> x = work->own.session.parameters(), g = work->own.session.gradients();
         for (std::size_t i = part.begin; i < part.end; ++i) {
           check_equal(step, ++steps[i], "the step");
           x[i] -= 0.5F / static_cast<float>(step) * g[i];
         }
       };
-      SectionWork own(job, net, job.setting(), {}, program);
+      SectionWork own(job, net, job.setting(), {}, callbacks);
       work = &own;
       own.run();
       check(steps == std::vector<std::uint64_t>(steps.size(), job.simulation.steps), "all steps");

@@ -25,7 +25,7 @@ const OptionTexts kGathers[] = {{{"fusion", "256"}, {"edge", "16"}, {"gather", "
 // Samples 1, 2 and 5 of the gradients 8, 16 and 24; in every third step rank 2 has none, in the last nobody
 // has. Every second step the program says before the backward pass how many it has.
 void train_unequal(transport::Transport& net, const strategy::Strategy& strategy) {
-  Session::Setting setting;
+  Session::Options setting;
   setting.workers = 3;
   setting.optimizer.learning_rate = 1;
   setting.worker.sections = {{"a", 0, 1}, {"b", 1, 2}, {"c", 3, 5}};
@@ -60,7 +60,7 @@ TEST(DearSession, UnequalBatchesAreWeighted) {
   for (const OptionTexts& gather : kGathers) {
     const auto& row = strategy::find_strategy("dear");
     const auto strategy = row.make(strategy::Options::parse(row.options, row.name, gather), 3);
-    ForkedRanks ranks(3, [&](transport::Transport& net) { train_unequal(net, *strategy); });
+    launch::ForkedRanks ranks(3, [&](transport::Transport& net) { train_unequal(net, *strategy); });
     testing::expect_good(ranks.wait());
   }
 }
@@ -76,7 +76,7 @@ TEST(DearSession, RanksThatWouldSendInDifferentWaysAllEnd) {
       SectionWork work(net.rank() == 1 ? odd : job, net, job.setting(), {});
       work.run();
     });
-    for (const Outcome& outcome : outcomes) {
+    for (const launch::Outcome& outcome : outcomes) {
       EXPECT_NE(outcome.error.find("rank 1 would send"), std::string::npos) << outcome.error;
       EXPECT_NE(outcome.error.find("than rank 0"), std::string::npos) << outcome.error;
     }
@@ -84,28 +84,28 @@ TEST(DearSession, RanksThatWouldSendInDifferentWaysAllEnd) {
 }
 
 // One rank dies at some place of some step; the others wait for it wherever they are.
-enum class Place { kBeforeUse, kAfterSomeUse, kAmidBackward, kBeforeComputed };
+enum class RunInfo { kBeforeUse, kAfterSomeUse, kAmidBackward, kBeforeComputed };
 
-void work_until(const Job& job, transport::Transport& net, Rank victim, std::uint64_t last, Place place) {
+void work_until(const Job& job, transport::Transport& net, Rank victim, std::uint64_t last, RunInfo place) {
   Manners manners;
-  const auto dies = [&](std::uint64_t step, Place here) {
+  const auto dies = [&](std::uint64_t step, RunInfo here) {
     if (net.rank() == victim && step == last && here == place) raise(SIGKILL);
   };
-  manners.begins = [&](Session&, std::uint64_t step) { dies(step, Place::kBeforeUse); };
+  manners.begins = [&](Session&, std::uint64_t step) { dies(step, RunInfo::kBeforeUse); };
   manners.asks = [&](Rank, std::uint64_t step, std::size_t section) {
-    if (section == 2) dies(step, Place::kAfterSomeUse);
+    if (section == 2) dies(step, RunInfo::kAfterSomeUse);
     return true;
   };
   manners.tells = [&](Rank, std::uint64_t step, std::size_t section) {
-    if (section == 1) dies(step, Place::kAmidBackward);
-    if (section == 0) dies(step, Place::kBeforeComputed);
+    if (section == 1) dies(step, RunInfo::kAmidBackward);
+    if (section == 0) dies(step, RunInfo::kBeforeComputed);
     return true;
   };
   SectionWork work(job, net, job.setting(), manners);
   work.run();
 }
 
-void expect_lost(const std::vector<Outcome>& outcomes, Rank victim) {
+void expect_lost(const std::vector<launch::Outcome>& outcomes, Rank victim) {
   EXPECT_EQ(outcomes[static_cast<std::size_t>(victim)].signal, SIGKILL);
   for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
     if (static_cast<Rank>(rank) == victim) continue;
@@ -119,8 +119,8 @@ TEST(DearSession, OthersEndWhereverOneDies) {
     sim::Simulation simulation = small_network("dear", gather, 3);
     simulation.steps = 1000;
     const Job job(simulation);
-    for (const Place place :
-         {Place::kBeforeUse, Place::kAfterSomeUse, Place::kAmidBackward, Place::kBeforeComputed}) {
+    for (const RunInfo place :
+         {RunInfo::kBeforeUse, RunInfo::kAfterSomeUse, RunInfo::kAmidBackward, RunInfo::kBeforeComputed}) {
       for (const Rank victim : {0, 2}) {
         SCOPED_TRACE(concat("victim ", victim, ", place ", static_cast<int>(place)));
         expect_lost(
@@ -141,7 +141,7 @@ TEST(DearSession, OthersEndWheneverOneIsKilled) {
     simulation.steps = 1'000'000;
     const Job job(simulation);
     Board steps(kRanks);
-    ForkedRanks ranks(kRanks, [&](transport::Transport& net) {
+    launch::ForkedRanks ranks(kRanks, [&](transport::Transport& net) {
       Manners manners;
       if (kill % 3 == 0) manners = {.asks = testing::never, .tells = testing::never};
       manners.begins = [&](Session&, std::uint64_t) {

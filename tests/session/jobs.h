@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "starling/core/error.h"
-#include "starling/session/forked_ranks.h"
+#include "starling/launch/forked_ranks.h"
 #include "starling/session/session.h"
 #include "starling/sim/blueprint.h"
 #include "tests/support/simulations.h"
@@ -50,8 +50,8 @@ struct Job {
   int ranks() const { return workers + (strategy->service() == strategy::Placement::kOwnRank ? 1 : 0); }
   std::size_t elements() const { return simulation.workload->parameters(); }
 
-  session::Session::Setting setting() const {
-    session::Session::Setting setting;
+  session::Session::Options setting() const {
+    session::Session::Options setting;
     setting.workers = workers;
     setting.optimizer = simulation.optimizer;
     setting.worker.sections = simulation.workload->sections();
@@ -72,13 +72,13 @@ struct Job {
 // A session of this rank on the job's strategy, from the job's initial model unless it is given another.
 class JobSession {
  public:
-  JobSession(const Job& job, transport::Transport& net, session::Session::Setting setting,
-             session::Program program = {}, std::vector<float> model = {})
+  JobSession(const Job& job, transport::Transport& net, session::Session::Options setting,
+             session::Callbacks callbacks = {}, std::vector<float> model = {})
       : job_(job),
         rank_(net.rank()),
         random(job.data(rank_)),
         session(static_cast<runtime::LoopScheduler&>(net.scheduler()), net, *job.strategy, std::move(setting),
-                model.empty() ? job.initial_model() : std::move(model), std::move(program)) {}
+                model.empty() ? job.initial_model() : std::move(model), std::move(callbacks)) {}
 
   void compute() {
     const sim::Workload& workload = *job_.simulation.workload;
@@ -98,9 +98,9 @@ class JobSession {
 
 // Runs the body on the ranks that train and the service on the one behind them.
 template <class Body>
-std::vector<session::Outcome> run_ranks(const Job& job, const session::Session::Setting& setting,
-                                        const Body& body) {
-  session::ForkedRanks ranks(job.ranks(), [&](transport::Transport& net) {
+std::vector<launch::Outcome> run_ranks(const Job& job, const session::Session::Options& setting,
+                                       const Body& body) {
+  launch::ForkedRanks ranks(job.ranks(), [&](transport::Transport& net) {
     if (net.rank() >= job.workers) return session::serve(net, *job.strategy, setting);
     body(net);
   });

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "starling/session/forked_ranks.h"
+#include "starling/launch/forked_ranks.h"
 #include "tests/session/jobs.h"
 
 namespace starling::session {
@@ -39,7 +39,7 @@ bool kill_at_random(const std::string& strategy, const OptionTexts& options, Ran
   simulation.steps = kSteps;
   const Job job(simulation);
   Board models(kRanks * job.elements()), steps(kRanks);
-  ForkedRanks ranks(kRanks, [&](transport::Transport& net) { train(job, net, models, steps); });
+  launch::ForkedRanks ranks(kRanks, [&](transport::Transport& net) { train(job, net, models, steps); });
   const auto when = static_cast<float>(random.between(1, kSteps * 3 / 4));
   const auto begun = [&](std::size_t rank, float step) {
     const volatile float& at = steps.part(rank, 1)[0];
@@ -50,7 +50,7 @@ bool kill_at_random(const std::string& strategy, const OptionTexts& options, Ran
     while (!begun(rank, step)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   ranks.kill(victim, SIGKILL);
-  const std::vector<Outcome> outcomes = ranks.wait();
+  const std::vector<launch::Outcome> outcomes = ranks.wait();
   // Half of it is far above what the noise of the gradients leaves in a single worker's model.
   const double before = simulation.workload->evaluate(job.initial_model()).loss;
   for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {

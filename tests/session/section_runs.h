@@ -27,15 +27,15 @@ struct Manners {
 // shows in the gradient.
 class SectionWork {
  public:
-  SectionWork(const Job& job, transport::Transport& net, session::Session::Setting setting, Manners manners,
-              session::Program program = {}, std::vector<float> model = {})
+  SectionWork(const Job& job, transport::Transport& net, session::Session::Options setting, Manners manners,
+              session::Callbacks callbacks = {}, std::vector<float> model = {})
       : manners_(std::move(manners)),
         rank_(net.rank()),
         workload_(*job.simulation.workload),
         sections_(workload_.sections()),
         seen_(job.elements()),
         gradient_(job.elements()),
-        own(job, net, std::move(setting), std::move(program), std::move(model)) {}
+        own(job, net, std::move(setting), std::move(callbacks), std::move(model)) {}
 
   // One batch, which next() has asked for.
   void compute() {
@@ -87,19 +87,20 @@ inline sim::Simulation small_network(const std::string& strategy, const strategy
   return simulation;
 }
 
-inline void expect_good(const std::vector<session::Outcome>& outcomes) {
-  for (const session::Outcome& outcome : outcomes) {
+inline void expect_good(const std::vector<launch::Outcome>& outcomes) {
+  for (const launch::Outcome& outcome : outcomes) {
     EXPECT_TRUE(outcome.good()) << outcome.error << " " << outcome.signal;
   }
 }
 
 // The models at the end, one after the other.
 inline std::vector<float> models_after(const sim::Simulation& simulation, const Manners& manners,
-                                       session::Session::Setting setting, const session::Program& program) {
+                                       session::Session::Options setting,
+                                       const session::Callbacks& callbacks) {
   const Job job(simulation);
   Board board(static_cast<std::size_t>(job.workers) * job.elements());
   expect_good(run_ranks(job, setting, [&](transport::Transport& net) {
-    SectionWork work(job, net, setting, manners, program);
+    SectionWork work(job, net, setting, manners, callbacks);
     work.run();
     const std::span<const float> x = work.own.session.parameters();
     std::copy(x.begin(), x.end(), board.part(static_cast<std::size_t>(net.rank()), x.size()).begin());

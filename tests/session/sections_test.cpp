@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "starling/core/error.h"
-#include "starling/session/forked_ranks.h"
+#include "starling/launch/forked_ranks.h"
 #include "starling/session/session.h"
 #include "starling/sim/blueprint.h"
 #include "tests/support/check.h"
@@ -20,8 +20,9 @@ runtime::LoopScheduler& loop_of(transport::Transport& net) {
   return static_cast<runtime::LoopScheduler&>(net.scheduler());
 }
 
-void expect_good(ForkedRanks& ranks) {
-  for (const Outcome& outcome : ranks.wait()) EXPECT_TRUE(outcome.good()) << outcome.error << outcome.signal;
+void expect_good(launch::ForkedRanks& ranks) {
+  for (const launch::Outcome& outcome : ranks.wait())
+    EXPECT_TRUE(outcome.good()) << outcome.error << outcome.signal;
 }
 
 // What a listener saw of a step, and the samples that were known then.
@@ -73,10 +74,10 @@ class Listening final : public strategy::Strategy {
 template <class Body>
 void with_listener(int pieces, bool equal_batches, const Body& body,
                    const std::function<void(const std::vector<Seen>&)>& look) {
-  ForkedRanks ranks(1, [&](transport::Transport& net) {
+  launch::ForkedRanks ranks(1, [&](transport::Transport& net) {
     std::vector<Seen> seen;
     const Listening listening(seen, pieces);
-    Session::Setting setting;
+    Session::Options setting;
     setting.worker.sections = {{"a", 0, 1}, {"b", 1, 1}, {"c", 2, 1}};
     setting.worker.equal_batches = equal_batches;
     const std::vector<float> model{1, 2, 3};
@@ -89,7 +90,7 @@ void with_listener(int pieces, bool equal_batches, const Body& body,
   expect_good(ranks);
 }
 
-std::string order(const std::vector<std::size_t>& sections) { return join(sections, " "); }
+std::string order(const std::vector<std::size_t>& sections) { return join_texts(sections, " "); }
 
 TEST(Sections, ArePassedOnAsTheyComeAndTheRestInReverse) {
   with_listener(
@@ -193,7 +194,7 @@ void train(transport::Transport& net, const sim::Simulation& simulation,
   const auto& row = *simulation.strategy;
   const auto strategy = row.make(strategy::Options::parse(row.options, row.name, options), net.size());
   const sim::Workload& workload = *simulation.workload;
-  Session::Setting setting;
+  Session::Options setting;
   setting.workers = net.size();
   setting.optimizer = simulation.optimizer;
   setting.worker.sections = workload.sections();
@@ -237,7 +238,7 @@ TEST(Sections, BucketsHaveTheBitsOfTheWhole) {
   const auto expected = testing::run_to_end(simulation).models;
   for (const OptionTexts& options : kSchedules) {
     SCOPED_TRACE(options.at("schedule"));
-    ForkedRanks ranks(2, [&](transport::Transport& net) {
+    launch::ForkedRanks ranks(2, [&](transport::Transport& net) {
       // Rank 1 tells of some sections only, and in some steps of none.
       train(net, simulation, expected, options, [&](std::size_t section, std::uint64_t step) {
         return net.rank() == 0 || (step % 3 != 0 && section != 1);
@@ -251,10 +252,10 @@ TEST(Sections, BucketsHaveTheBitsOfTheWhole) {
 TEST(Sections, UnequalBatchesAreWeightedAlsoInBuckets) {
   for (const OptionTexts& options : kSchedules) {
     SCOPED_TRACE(options.at("schedule"));
-    ForkedRanks ranks(3, [&](transport::Transport& net) {
+    launch::ForkedRanks ranks(3, [&](transport::Transport& net) {
       const auto& row = strategy::find_strategy("allreduce");
       const auto strategy = row.make(strategy::Options::parse(row.options, row.name, options), 3);
-      Session::Setting setting;
+      Session::Options setting;
       setting.workers = 3;
       setting.optimizer.learning_rate = 1;
       setting.worker.sections = {{"a", 0, 1}, {"b", 1, 1}};

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "starling/core/error.h"
-#include "starling/session/forked_ranks.h"
+#include "starling/launch/forked_ranks.h"
 #include "tests/session/jobs.h"
 #include "tests/support/check.h"
 
@@ -52,9 +52,10 @@ void expect_as_simulated(const std::string& strategy, const OptionTexts& options
   const auto simulated = testing::run_to_end(simulation).models;
   const Job job(simulation);
   Board board(static_cast<std::size_t>(workers) * job.elements());
-  ForkedRanks ranks(
+  launch::ForkedRanks ranks(
       job.ranks(), [&](transport::Transport& net) { live(job, net, board); }, link);
-  for (const Outcome& outcome : ranks.wait()) EXPECT_TRUE(outcome.good()) << outcome.error << outcome.signal;
+  for (const launch::Outcome& outcome : ranks.wait())
+    EXPECT_TRUE(outcome.good()) << outcome.error << outcome.signal;
   for (std::size_t rank = 0; rank < simulated.size(); ++rank) {
     const std::span<const float> real = board.part(rank, job.elements());
     for (std::size_t i = 0; i < real.size(); ++i) {
@@ -100,8 +101,8 @@ TEST(Session, AsynchronousOnesTrain) {
     simulation.steps = 60;
     const Job job(simulation);
     Board board(4 * job.elements());
-    ForkedRanks ranks(job.ranks(), [&](transport::Transport& net) { live(job, net, board); });
-    for (const Outcome& outcome : ranks.wait())
+    launch::ForkedRanks ranks(job.ranks(), [&](transport::Transport& net) { live(job, net, board); });
+    for (const launch::Outcome& outcome : ranks.wait())
       EXPECT_TRUE(outcome.good()) << outcome.error << outcome.signal;
     const double before = simulation.workload->evaluate(job.initial_model()).loss;
     EXPECT_LT(simulation.workload->evaluate(board.part(0, job.elements())).loss, before / 2);
@@ -109,12 +110,12 @@ TEST(Session, AsynchronousOnesTrain) {
 }
 
 // Worker 1 is killed in its fifth step; the others have two hundred to do.
-std::vector<Outcome> kill_one(const std::string& strategy, const OptionTexts& options, int workers) {
+std::vector<launch::Outcome> kill_one(const std::string& strategy, const OptionTexts& options, int workers) {
   sim::Simulation simulation = simulation_of(strategy, options, workers);
   simulation.steps = 200;
   const Job job(simulation);
   Board board(static_cast<std::size_t>(workers) * job.elements());
-  ForkedRanks ranks(job.ranks(), [&](transport::Transport& net) {
+  launch::ForkedRanks ranks(job.ranks(), [&](transport::Transport& net) {
     live(job, net, board, [&](std::uint64_t batch) {
       if (net.rank() == 1 && batch == 5) raise(SIGKILL);
     });
@@ -133,7 +134,7 @@ TEST(Session, OthersGoOnAfterADeathWhereTheStrategyPromisesIt) {
                                           {"ripples", {{"groups", "random"}}},
                                           {"ripples", {{"groups", "ready"}, {"weights", "staleness"}}},
                                           {"ripples", {{"overlap", "1"}, {"average", "momentum"}}}}) {
-    const std::vector<Outcome> outcomes = kill_one(strategy, options, 4);
+    const std::vector<launch::Outcome> outcomes = kill_one(strategy, options, 4);
     for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
       if (rank == 1) {
         EXPECT_EQ(outcomes[rank].signal, SIGKILL);
@@ -146,7 +147,7 @@ TEST(Session, OthersGoOnAfterADeathWhereTheStrategyPromisesIt) {
 
 TEST(Session, OthersEndNamingTheDeadWhereTheStrategyCannotGoOn) {
   for (const std::string strategy : {"allreduce", "local-sgd"}) {
-    const std::vector<Outcome> outcomes = kill_one(strategy, {}, 3);
+    const std::vector<launch::Outcome> outcomes = kill_one(strategy, {}, 3);
     for (const std::size_t rank : {0, 2}) {
       EXPECT_NE(outcomes[rank].error.find("lost"), std::string::npos)
           << strategy << ": " << outcomes[rank].error;
@@ -157,28 +158,28 @@ TEST(Session, OthersEndNamingTheDeadWhereTheStrategyCannotGoOn) {
 TEST(Session, AProgramThatLeavesEarlyIsLostToTheOthers) {
   const Job job(simulation_of("allreduce", {}, 2));
   Board board(2 * job.elements());
-  ForkedRanks ranks(2, [&](transport::Transport& net) {
+  launch::ForkedRanks ranks(2, [&](transport::Transport& net) {
     live(job, net, board, [&](std::uint64_t batch) {
       if (net.rank() == 1 && batch == 3) throw Error("the user's own error");
     });
   });
-  const std::vector<Outcome> outcomes = ranks.wait();
+  const std::vector<launch::Outcome> outcomes = ranks.wait();
   EXPECT_NE(outcomes[0].error.find("rank 1 lost"), std::string::npos) << outcomes[0].error;
   EXPECT_EQ(outcomes[1].error, "the user's own error");
 }
 
 // On one rank, in this process.
 template <class Body>
-void with_session(const strategy::Strategy& strategy, Session::Setting setting, Program program,
+void with_session(const strategy::Strategy& strategy, Session::Options setting, Callbacks callbacks,
                   const Body& body) {
-  ForkedRanks ranks(1, [&](transport::Transport& net) {
+  launch::ForkedRanks ranks(1, [&](transport::Transport& net) {
     setting.worker.sections = {{"x", 0, 3}};
     const std::vector<float> model{1, 2, 3};
     Session session(static_cast<runtime::LoopScheduler&>(net.scheduler()), net, strategy, setting, model,
-                    program);
+                    callbacks);
     body(session);
   });
-  for (const Outcome& outcome : ranks.wait()) EXPECT_TRUE(outcome.good()) << outcome.error;
+  for (const launch::Outcome& outcome : ranks.wait()) EXPECT_TRUE(outcome.good()) << outcome.error;
 }
 
 TEST(Session, TheUsersOwnUpdateRunsOnTheUsersThread) {
@@ -206,15 +207,15 @@ TEST(Session, TheUsersOwnUpdateRunsOnTheUsersThread) {
 }
 
 TEST(Session, RanksWithLinksAreHostsOfTheirOwn) {
-  Standing standing{
+  join::RunEnvironment environment{
       .rank = 0, .workers = 3, .ranks = 4, .arena = {}, .strategy = "ps", .options = {}, .link = {}};
-  EXPECT_EQ(in_run(standing, {}).workers, 3);
-  EXPECT_EQ(in_run(standing, {}).host_of_rank, std::vector<int>());
-  standing.link = transport::Link{};
-  EXPECT_EQ(in_run(standing, {}).host_of_rank, (std::vector<int>{0, 1, 2, 3}));
-  Session::Setting given;
+  EXPECT_EQ(in_run(environment, {}).workers, 3);
+  EXPECT_EQ(in_run(environment, {}).host_of_rank, std::vector<int>());
+  environment.link = transport::Link{};
+  EXPECT_EQ(in_run(environment, {}).host_of_rank, (std::vector<int>{0, 1, 2, 3}));
+  Session::Options given;
   given.host_of_rank = {0, 0, 1, 1};
-  EXPECT_EQ(in_run(standing, given).host_of_rank, given.host_of_rank);
+  EXPECT_EQ(in_run(environment, given).host_of_rank, given.host_of_rank);
 }
 
 // The bits of the simulation, where the transport's own collectives are those of a network too.

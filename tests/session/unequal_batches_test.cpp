@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "starling/core/error.h"
-#include "starling/session/forked_ranks.h"
+#include "starling/launch/forked_ranks.h"
 #include "starling/session/session.h"
 #include "starling/strategy/registry.h"
 #include "tests/support/check.h"
@@ -32,7 +32,7 @@ std::unique_ptr<strategy::Strategy> make(const std::string& name, const OptionTe
 // Trains one number from 0; `look` is given the model before each step and after the last.
 void train(transport::Transport& net, const strategy::Strategy& strategy, int workers,
            const std::function<void(std::uint64_t, float)>& look) {
-  Session::Setting setting;
+  Session::Options setting;
   setting.workers = workers;
   setting.worker.sections = {{"x", 0, 1}};
   setting.worker.steps = kSteps;
@@ -78,19 +78,20 @@ TEST(UnequalBatches, SynchronousStrategiesTakeTheMeanOverAllSamples) {
     constexpr int kWorkers = 3;
     const auto strategy = make(name, options, kWorkers);
     const int ranks = kWorkers + (strategy->service() == strategy::Placement::kOwnRank ? 1 : 0);
-    ForkedRanks run(ranks, [&](transport::Transport& net) {
+    launch::ForkedRanks run(ranks, [&](transport::Transport& net) {
       train(net, *strategy, kWorkers, [&](std::uint64_t step, float x) {
         testing::check_equal(x, expected_after(step, kWorkers), concat("the model after step ", step));
       });
     });
-    for (const Outcome& outcome : run.wait()) EXPECT_TRUE(outcome.good()) << name << ": " << outcome.error;
+    for (const launch::Outcome& outcome : run.wait())
+      EXPECT_TRUE(outcome.good()) << name << ": " << outcome.error;
   }
 }
 
 // A worker alone with its server: a step without samples leaves the model, others use the worker's rate.
 TEST(UnequalBatches, AsynchronousServersUseTheRateOfTheWorker) {
   const auto strategy = make("ps", {{"mode", "asp"}}, 2);
-  ForkedRanks run(3, [&](transport::Transport& net) {
+  launch::ForkedRanks run(3, [&](transport::Transport& net) {
     train(net, *strategy, 2, [&](std::uint64_t step, float x) {
       // Rank 0's gradient is 0. Only the odd steps of rank 1 change the model.
       float wanted = 0;
@@ -98,7 +99,7 @@ TEST(UnequalBatches, AsynchronousServersUseTheRateOfTheWorker) {
       if (net.rank() == 1) testing::check_equal(x, wanted, concat("the model after step ", step));
     });
   });
-  for (const Outcome& outcome : run.wait()) EXPECT_TRUE(outcome.good()) << outcome.error;
+  for (const launch::Outcome& outcome : run.wait()) EXPECT_TRUE(outcome.good()) << outcome.error;
 }
 
 TEST(UnequalBatches, AWorkerWithoutSamplesKeepsItsModel) {
@@ -108,10 +109,11 @@ TEST(UnequalBatches, AWorkerWithoutSamplesKeepsItsModel) {
         {"dpsgd", {{"graph", "complete"}}},
         {"adpsgd", {}}}) {
     const auto strategy = make(name, options, 2);
-    ForkedRanks run(2, [&](transport::Transport& net) {
+    launch::ForkedRanks run(2, [&](transport::Transport& net) {
       train(net, *strategy, 2, [&](std::uint64_t, float x) { testing::check(std::isfinite(x), "a number"); });
     });
-    for (const Outcome& outcome : run.wait()) EXPECT_TRUE(outcome.good()) << name << ": " << outcome.error;
+    for (const launch::Outcome& outcome : run.wait())
+      EXPECT_TRUE(outcome.good()) << name << ": " << outcome.error;
   }
 }
 

@@ -30,11 +30,11 @@ std::uint64_t fingerprint_of(const std::string& strategy, const strategy::Option
   simulation.optimizer.momentum = 0.9;
   simulation.steps = 20;
   simulation.seed = 7;
-  const Jitter jitters[] = {{Jitter::Kind::kLognormal, 0.3, 0},
-                            {Jitter::Kind::kExponential, 0, 0},
-                            {Jitter::Kind::kPareto, 2.5, 0},
-                            {Jitter::Kind::kNormal, 0.2, 0},
-                            {Jitter::Kind::kBernoulli, 0.2, 5}};
+  const cluster::Jitter jitters[] = {{cluster::Jitter::Kind::kLognormal, 0.3, 0},
+                                     {cluster::Jitter::Kind::kExponential, 0, 0},
+                                     {cluster::Jitter::Kind::kPareto, 2.5, 0},
+                                     {cluster::Jitter::Kind::kNormal, 0.2, 0},
+                                     {cluster::Jitter::Kind::kBernoulli, 0.2, 5}};
   for (std::size_t i = 0; i < 5; ++i) simulation.cluster.workers[i].jitter = jitters[i];
   return fingerprint(testing::run_to_end(simulation));
 }

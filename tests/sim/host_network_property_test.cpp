@@ -36,8 +36,8 @@ double seconds(Time time) { return std::chrono::duration<double>(time.time_since
 
 // Seconds of an all-reduce of ghosts by one rank per host.
 double all_reduce_time(VirtualScheduler& scheduler, int ranks, std::size_t count, Algorithm algorithm) {
-  const std::vector<HostSpec> hosts(static_cast<std::size_t>(ranks),
-                                    HostSpec{"host", {kBytesPerSecond, 50us}, {1e10, 1us}});
+  const std::vector<cluster::HostSpec> hosts(static_cast<std::size_t>(ranks),
+                                             cluster::HostSpec{"host", {kBytesPerSecond, 50us}, {1e10, 1us}});
   HostNetwork network(hosts, one_rank_each(ranks));
   transport::InprocWorld world(scheduler, ranks, network);
   const Group group = one_rank_each(ranks);
@@ -120,7 +120,7 @@ class Traffic {
   // In no window did more pass a side than it can carry: all that began and ended within it counts.
   void check() const {
     for (int host = 0; host < kHosts; ++host) {
-      const HostSpec& spec = hosts_[static_cast<std::size_t>(host)];
+      const cluster::HostSpec& spec = hosts_[static_cast<std::size_t>(host)];
       check_side(spec.outside, [&](const Done& flow) { return leaves(flow) && host_of(flow.from) == host; });
       check_side(spec.outside, [&](const Done& flow) { return leaves(flow) && host_of(flow.to) == host; });
       check_side(spec.inside, [&](const Done& flow) { return !leaves(flow) && host_of(flow.to) == host; });
@@ -176,7 +176,7 @@ class Traffic {
   bool leaves(const Done& flow) const { return host_of(flow.from) != host_of(flow.to); }
 
   template <class Passes>
-  void check_side(const Link& link, Passes passes) const {
+  void check_side(const cluster::Link& link, Passes passes) const {
     for (const Done& first : done_) {
       if (!passes(first)) continue;
       for (const Done& last : done_) {
@@ -200,15 +200,15 @@ class Traffic {
       leaving += host_of(done_[other].from) == host_of(flow.from) ? 1 : 0;
       coming += host_of(done_[other].to) == host_of(flow.to) ? 1 : 0;
     }
-    const HostSpec& from = hosts_[static_cast<std::size_t>(host_of(flow.from))];
-    const HostSpec& to = hosts_[static_cast<std::size_t>(host_of(flow.to))];
+    const cluster::HostSpec& from = hosts_[static_cast<std::size_t>(host_of(flow.from))];
+    const cluster::HostSpec& to = hosts_[static_cast<std::size_t>(host_of(flow.to))];
     if (!leaves(flow)) return from.inside.bytes_per_second / leaving;
     return std::min(from.outside.bytes_per_second / leaving, to.outside.bytes_per_second / coming);
   }
 
   Random random_;
   std::vector<int> host_of_;
-  std::vector<HostSpec> hosts_;
+  std::vector<cluster::HostSpec> hosts_;
   std::vector<Done> done_;
 };
 

@@ -26,11 +26,12 @@ using testing::Parcel;
 using testing::run_until;
 
 // 1 GB/s outside, a nanosecond per byte, and 10 GB/s inside.
-constexpr Link kOutside{1e9, 5us};
-constexpr Link kInside{10e9, 1us};
+constexpr cluster::Link kOutside{1e9, 5us};
+constexpr cluster::Link kInside{10e9, 1us};
 
-std::vector<HostSpec> equal_hosts(int hosts) {
-  return std::vector<HostSpec>(static_cast<std::size_t>(hosts), HostSpec{"host", kOutside, kInside});
+std::vector<cluster::HostSpec> equal_hosts(int hosts) {
+  return std::vector<cluster::HostSpec>(static_cast<std::size_t>(hosts),
+                                        cluster::HostSpec{"host", kOutside, kInside});
 }
 
 class HostNetworkTest : public ::testing::Test {
@@ -178,7 +179,7 @@ TEST(HostNetwork, RanksOfOneHostShareItsWayOut) {
 
 TEST(HostNetwork, TheLargerLatencyOfTwoHostsCounts) {
   VirtualScheduler scheduler;
-  std::vector<HostSpec> hosts = equal_hosts(2);
+  std::vector<cluster::HostSpec> hosts = equal_hosts(2);
   hosts[1].outside.latency = 1ms;
   HostNetwork network(hosts, {0, 1});
   Parcel there(scheduler, network, 0, 1, 0), back(scheduler, network, 1, 0, 0);
@@ -214,7 +215,7 @@ std::string refusal(Make make) {
 
 TEST(HostNetwork, ChecksWhatItIsGiven) {
   EXPECT_EQ(refusal([] { HostNetwork(equal_hosts(2), {0, 2}); }), "rank 1 is on host 2; there are 2 hosts");
-  std::vector<HostSpec> hosts = equal_hosts(2);
+  std::vector<cluster::HostSpec> hosts = equal_hosts(2);
   hosts[1].outside.bytes_per_second = 0;
   EXPECT_EQ(refusal([&] {
               HostNetwork(hosts, {0, 1});

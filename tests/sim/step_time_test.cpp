@@ -17,18 +17,18 @@ struct Estimate {
 
 // Seconds per step of the run as a whole, over many seeds; the network takes no time.
 Estimate step_seconds(const std::string& strategy, const strategy::OptionTexts& options, int workers,
-                      Jitter jitter, std::uint64_t steps) {
+                      cluster::Jitter jitter, std::uint64_t steps) {
   constexpr int kSeeds = 100;
   double sum = 0, squares = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Simulation simulation = simulation_of(strategy, options, workers);
     simulation.cluster = testing::instant_cluster(workers);
-    for (WorkerSpec& worker : simulation.cluster.workers) worker.jitter = jitter;
+    for (cluster::WorkerSpec& worker : simulation.cluster.workers) worker.jitter = jitter;
     simulation.step_seconds = 1;
     simulation.steps = steps;
     simulation.seed = seed;
     simulation.evaluate_every = 1'000'000;
-    const record::Run run = simulate(simulation);
+    const record::RunRecord run = simulate(simulation);
     double seconds = std::chrono::duration<double>(run.duration).count() / static_cast<double>(steps);
     if (strategy == "ps") {  // nobody waits: the mean over the workers, not the slowest one's
       seconds = 0;
@@ -64,9 +64,9 @@ double expected_maximum(int n, double end, Distribution cumulative) {
   return sum * end / kParts;
 }
 
-constexpr Jitter kExponential{Jitter::Kind::kExponential, 0, 0};
+constexpr cluster::Jitter kExponential{cluster::Jitter::Kind::kExponential, 0, 0};
 constexpr double kShape = 4;
-constexpr Jitter kPareto{Jitter::Kind::kPareto, kShape, 0};
+constexpr cluster::Jitter kPareto{cluster::Jitter::Kind::kPareto, kShape, 0};
 
 TEST(StepTime, AllReduceTakesTheMaximumOfExponentials) {
   for (const int workers : {1, 2, 8, 16}) {

@@ -15,7 +15,7 @@ constexpr Time at(double seconds) { return Time(Duration(static_cast<Duration::r
 Simulation with_pause_without_end(const std::string& strategy, const strategy::OptionTexts& options) {
   Simulation simulation = simulation_of(strategy, options, 4);
   simulation.cluster.faults.push_back(
-      {.kind = Fault::Kind::kPause, .subject = 2, .from = at(0.55), .to = Time(kForever)});
+      {.kind = cluster::Fault::Kind::kPause, .subject = 2, .from = at(0.55), .to = Time(kForever)});
   return simulation;
 }
 
@@ -24,7 +24,7 @@ TEST(UniverseEnd, WhoJoinsAfterTheEndIsNotWaitedFor) {
   late.cluster.workers[3].joins = at(50);
   late.steps = 1000;
   late.until = at(0.95);
-  const record::Run run = run_to_end(late).run;
+  const record::RunRecord run = run_to_end(late).run;
   EXPECT_LT(run.duration, std::chrono::milliseconds(1200));
   EXPECT_EQ(run.ranks[3].journal.steps, 0U);
   EXPECT_EQ(run.ranks[3].begin, run.ranks[3].end);
@@ -41,22 +41,22 @@ TEST(UniverseEnd, WhoJoinsAfterTheTargetIsNotWaitedFor) {
   late.cluster.workers[3].joins = at(50);
   late.target_loss = 1e6;
   late.stop_at_target = true;
-  const record::Run run = run_to_end(late).run;
+  const record::RunRecord run = run_to_end(late).run;
   EXPECT_TRUE(run.time_to_target.has_value());
   EXPECT_LT(run.duration, std::chrono::seconds(1));
 }
 
 TEST(UniverseEnd, IfNobodyIsLeftTheModelsOfAllCount) {
   Simulation simulation = simulation_of("allreduce", {}, 4);
-  simulation.cluster.faults.push_back({.kind = Fault::Kind::kKill, .subject = 2, .from = at(0.95)});
-  const record::Run run = run_to_end(simulation).run;
+  simulation.cluster.faults.push_back({.kind = cluster::Fault::Kind::kKill, .subject = 2, .from = at(0.95)});
+  const record::RunRecord run = run_to_end(simulation).run;
   for (const record::RankRecord& record : run.ranks) EXPECT_NE(record.ended, "") << record.rank;
   EXPECT_LT(*run.final_train_loss, run.losses.front().loss);
   EXPECT_NEAR(*run.final_train_loss, run.losses.back().loss, 0.2 * run.losses.back().loss);
 }
 
 TEST(UniverseEnd, APauseWithoutEndStopsThoseWhoWaitForIt) {
-  const record::Run run = run_to_end(with_pause_without_end("allreduce", {})).run;
+  const record::RunRecord run = run_to_end(with_pause_without_end("allreduce", {})).run;
   EXPECT_LT(run.duration, std::chrono::seconds(1));
   EXPECT_EQ(run.ranks[2].ended, "its step 6 never ends");
   for (const Rank rank : {0, 1, 3}) {
@@ -68,7 +68,7 @@ TEST(UniverseEnd, APauseWithoutEndStopsThoseWhoWaitForIt) {
 TEST(UniverseEnd, APauseWithoutEndDoesNotStopTheOthers) {
   for (const strategy::OptionTexts& options :
        {strategy::OptionTexts{{"mode", "asp"}}, {{"mode", "bsp"}, {"backup", "1"}}}) {
-    const record::Run run = run_to_end(with_pause_without_end("ps", options)).run;
+    const record::RunRecord run = run_to_end(with_pause_without_end("ps", options)).run;
     EXPECT_LT(run.duration, std::chrono::seconds(2));
     EXPECT_EQ(run.ranks[2].ended, "its step 6 never ends");
     for (const std::size_t rank : {0, 1, 3}) {
@@ -81,7 +81,7 @@ TEST(UniverseEnd, APauseWithoutEndDoesNotStopTheOthers) {
 TEST(UniverseEnd, TimeThatCannotBeCountedIsAStepWithoutEnd) {
   Simulation simulation = simulation_of("allreduce", {}, 2);
   simulation.step_seconds = 1e9;
-  const record::Run run = run_to_end(simulation).run;
+  const record::RunRecord run = run_to_end(simulation).run;
   EXPECT_EQ(run.ranks[0].ended, "its step 3 never ends");
   EXPECT_EQ(run.ranks[0].journal.steps, 2U);
 }

@@ -8,7 +8,7 @@
 
 #include "starling/core/error.h"
 #include "starling/runtime/deadline.h"
-#include "starling/strategy/exchange.h"
+#include "starling/strategy/timed_exchange.h"
 #include "tests/support/simulations.h"
 
 namespace starling::sim {
@@ -32,14 +32,14 @@ class Scripted final : public strategy::Strategy {
 };
 
 // A row for a strategy that is nothing but `body`.
-strategy::Row row_of(Body body) {
+strategy::StrategyEntry row_of(Body body) {
   return {.name = "scripted",
           .make = [body](const strategy::Options&, int) { return std::make_unique<Scripted>(body); }};
 }
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-Simulation simulation_with(const strategy::Row& row, int workers = 1) {
+Simulation simulation_with(const strategy::StrategyEntry& row, int workers = 1) {
   Simulation simulation = testing::simulation_of(row, {}, workers);
   simulation.cluster = testing::instant_cluster(workers);
   simulation.step_seconds = 1;
@@ -56,7 +56,7 @@ struct Seen {
 
 TEST(Universe, PiecesTakeTheirShareOfTheTimeAndGiveTheMeanSoFar) {
   Seen seen;
-  const strategy::Row row = row_of([&](Worker& self) -> Task<> {
+  const strategy::StrategyEntry row = row_of([&](Worker& self) -> Task<> {
     StepPlan plan;
     plan.pieces = 4;
     plan.stop = [&] { return self.pieces() == 3; };
@@ -77,7 +77,7 @@ TEST(Universe, PiecesTakeTheirShareOfTheTimeAndGiveTheMeanSoFar) {
 
 TEST(Universe, AllPiecesTogetherAreTheWholeBatch) {
   const auto model_after = [](int pieces) {
-    const strategy::Row row = row_of([pieces](Worker& self) -> Task<> {
+    const strategy::StrategyEntry row = row_of([pieces](Worker& self) -> Task<> {
       StepPlan plan;
       plan.pieces = pieces;
       co_await self.compute(plan);
@@ -109,7 +109,7 @@ class Listener final : public strategy::StepListener {
 
 TEST(Universe, SectionsPassForwardInOrderAndBackwardInReverse) {
   Seen seen;
-  const strategy::Row row = row_of([&](Worker& self) -> Task<> {
+  const strategy::StrategyEntry row = row_of([&](Worker& self) -> Task<> {
     Listener listener(self, seen);
     StepPlan plan;
     plan.listener = &listener;
@@ -117,7 +117,7 @@ TEST(Universe, SectionsPassForwardInOrderAndBackwardInReverse) {
   });
   Simulation simulation = simulation_with(row);
   simulation.workload = make_workload("mlp", {}, "workload");
-  const record::Run run = simulate(simulation);
+  const record::RunRecord run = simulate(simulation);
   EXPECT_EQ(seen.forward, (std::vector<std::size_t>{0, 1, 2, 3}));
   EXPECT_EQ(seen.ready, (std::vector<std::size_t>{3, 2, 1, 0}));
   EXPECT_NEAR(seconds(run.duration), 6, 1e-6);  // a second of computing, five of being held up
@@ -127,7 +127,7 @@ TEST(Universe, SectionsPassForwardInOrderAndBackwardInReverse) {
 
 TEST(Universe, AnUpdateInPartsIsTheWholeUpdate) {
   const auto model_after = [](bool parts) {
-    const strategy::Row row = row_of([parts](Worker& self) -> Task<> {
+    const strategy::StrategyEntry row = row_of([parts](Worker& self) -> Task<> {
       for (int step = 0; step < 3; ++step) {
         co_await self.compute();
         if (!parts) co_await self.update();
@@ -145,7 +145,7 @@ TEST(Universe, AnUpdateInPartsIsTheWholeUpdate) {
 
 // An exchange beside the computing: it costs no time as long as it is the shorter one.
 TEST(Universe, AnExchangeGoesOnWhileTheWorkerComputes) {
-  const strategy::Row row = row_of([](Worker& self) -> Task<> {
+  const strategy::StrategyEntry row = row_of([](Worker& self) -> Task<> {
     const auto exchange = [](Worker& worker, strategy::Data copy) -> Task<> {
       strategy::Stopwatch watch(worker, record::Activity::kMeet, record::kNobody, 1);
       watch.in_background();
@@ -159,22 +159,23 @@ TEST(Universe, AnExchangeGoesOnWhileTheWorkerComputes) {
     co_await scope.join();
   });
   Simulation simulation = simulation_with(row, 2);
-  for (HostSpec& host : simulation.cluster.hosts) host.outside = {100, Duration(0)};  // 64 bytes: 0.64 s
+  for (cluster::HostSpec& host : simulation.cluster.hosts)
+    host.outside = {100, Duration(0)};  // 64 bytes: 0.64 s
   EXPECT_NEAR(seconds(simulate(simulation).duration), 1, 1e-6);
-  for (HostSpec& host : simulation.cluster.hosts) host.outside = {10, Duration(0)};
+  for (cluster::HostSpec& host : simulation.cluster.hosts) host.outside = {10, Duration(0)};
   EXPECT_NEAR(seconds(simulate(simulation).duration), 6.4, 1e-6);
 }
 
 TEST(Universe, SlowdownsAndPausesChangeTheComputingOnly) {
-  const strategy::Row& row = testing::alone();
+  const strategy::StrategyEntry& row = testing::alone();
   Simulation simulation = simulation_with(row);
   simulation.steps = 4;
-  simulation.cluster.faults = {{.kind = Fault::Kind::kSlow,
+  simulation.cluster.faults = {{.kind = cluster::Fault::Kind::kSlow,
                                 .subject = 0,
                                 .from = Time(std::chrono::seconds(1)),
                                 .to = Time(std::chrono::seconds(3)),
                                 .factor = 2},
-                               {.kind = Fault::Kind::kPause,
+                               {.kind = cluster::Fault::Kind::kPause,
                                 .subject = 0,
                                 .from = Time(std::chrono::seconds(4)),
                                 .to = Time(std::chrono::seconds(14))}};
@@ -184,11 +185,12 @@ TEST(Universe, SlowdownsAndPausesChangeTheComputingOnly) {
 TEST(Universe, ADegradedLinkDelaysWhatPassesIt) {
   Simulation simulation = testing::simulation_of("allreduce", {{"algorithm", "ring"}}, 2);
   simulation.workload = make_workload("quadratic", {.parameters = 1000}, "workload");
-  for (HostSpec& host : simulation.cluster.hosts) host.outside = {4000, Duration(0)};  // a model a second
+  for (cluster::HostSpec& host : simulation.cluster.hosts)
+    host.outside = {4000, Duration(0)};  // a model a second
   simulation.steps = 2;
   const double equal = seconds(simulate(simulation).duration);
   EXPECT_NEAR(equal, 2.2, 1e-6);
-  simulation.cluster.faults = {{.kind = Fault::Kind::kLink,
+  simulation.cluster.faults = {{.kind = cluster::Fault::Kind::kLink,
                                 .subject = 1,
                                 .from = Time(std::chrono::seconds(1)),
                                 .to = Time(std::chrono::seconds(2)),
@@ -198,7 +200,7 @@ TEST(Universe, ADegradedLinkDelaysWhatPassesIt) {
 }
 
 TEST(Universe, ABugInAStrategyIsNotMistakenForADeadlock) {
-  const strategy::Row row = row_of([](Worker& self) -> Task<> {
+  const strategy::StrategyEntry row = row_of([](Worker& self) -> Task<> {
     co_await self.compute();
     throw Error("a bug");
   });
@@ -211,7 +213,7 @@ TEST(Universe, ABugInAStrategyIsNotMistakenForADeadlock) {
 }
 
 TEST(Universe, ADeadlockIsReported) {
-  const strategy::Row row = row_of([](Worker& self) -> Task<> {
+  const strategy::StrategyEntry row = row_of([](Worker& self) -> Task<> {
     std::byte byte{};
     co_await self.net().recv(1 - self.rank(), 7, {&byte, 1});
   });
@@ -229,7 +231,7 @@ TEST(Universe, TimeEndsTheRunAtTheSameStepForAllWhoCountTogether) {
   simulation.cluster.workers[1].speed = 0.6;
   simulation.steps = 1'000'000;
   simulation.until = Time(std::chrono::seconds(7));
-  const record::Run run = simulate(simulation);
+  const record::RunRecord run = simulate(simulation);
   EXPECT_EQ(run.ranks[0].journal.steps, run.ranks[1].journal.steps);
   EXPECT_EQ(run.ranks[0].journal.steps, run.ranks[2].journal.steps);
   EXPECT_EQ(run.consensus_distance, 0);
@@ -240,7 +242,7 @@ TEST(Universe, StopsAtTheTarget) {
   simulation.steps = 10'000;
   simulation.target_loss = 0.5;
   simulation.stop_at_target = true;
-  const record::Run run = simulate(simulation);
+  const record::RunRecord run = simulate(simulation);
   ASSERT_TRUE(run.time_to_target);
   EXPECT_LE(*run.final_train_loss, 0.5);
   EXPECT_LT(run.ranks[0].journal.steps, 1000U);

@@ -46,7 +46,7 @@ class SpmdWorld final : public World {
     const Rank self = mpi()->rank();
     const int hosts = hosts_ == 0 ? ranks : std::min(hosts_, ranks);
     std::vector<Rank> members;
-    transport::wire::Remote::Setting others{.engine = std::move(engine), .peers = {}};
+    transport::wire::Remote::Options others{.engine = std::move(engine), .peers = {}};
     for (Rank rank = 0; rank < ranks; ++rank)
       (rank % hosts == self % hosts ? members : others.peers).push_back(rank);
     others.engine->connect({}, others.peers);

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "starling/record/waits.h"
+#include "starling/record/wait_analysis.h"
 #include "tests/support/simulations.h"
 
 namespace starling::strategy {
@@ -30,12 +30,12 @@ void randomize(sim::Simulation& simulation, std::uint64_t seed) {
   Random random(seed);
   simulation.seed = seed;
   const int workers = static_cast<int>(simulation.cluster.workers.size());
-  for (sim::WorkerSpec& worker : simulation.cluster.workers) {
+  for (cluster::WorkerSpec& worker : simulation.cluster.workers) {
     worker.host = random.between(0, workers - 1);
     worker.speed = std::exp2(random.uniform() * 4 - 2);
-    if (random.chance(0.5)) worker.jitter = {sim::Jitter::Kind::kLognormal, 0.5, 0};
+    if (random.chance(0.5)) worker.jitter = {cluster::Jitter::Kind::kLognormal, 0.5, 0};
   }
-  for (sim::HostSpec& host : simulation.cluster.hosts) {
+  for (cluster::HostSpec& host : simulation.cluster.hosts) {
     host.outside = {std::pow(10, 2 + random.uniform() * 5),
                     std::chrono::milliseconds(random.between(0, 200))};
   }
@@ -89,7 +89,7 @@ TEST(Adpsgd, TheSumOfTheModelsIsExact) {
 }
 
 TEST(Adpsgd, EvenRanksAskOddOnesAndOnlyThese) {
-  const record::Run run = sim::simulate(simulation_of("adpsgd", {}, 8));
+  const record::RunRecord run = sim::simulate(simulation_of("adpsgd", {}, 8));
   std::uint64_t answers = 0;
   for (const record::RankRecord& record : run.ranks) {
     if (record.rank % 2 == 0) {
@@ -104,9 +104,10 @@ TEST(Adpsgd, EvenRanksAskOddOnesAndOnlyThese) {
 TEST(Adpsgd, OddRanksAloneAreSilent) {
   sim::Simulation simulation = simulation_of("adpsgd", {}, 8);
   for (const Rank even : {0, 2, 4, 6}) {
-    simulation.cluster.faults.push_back({.kind = sim::Fault::Kind::kKill, .subject = even, .from = Time{}});
+    simulation.cluster.faults.push_back(
+        {.kind = cluster::Fault::Kind::kKill, .subject = even, .from = Time{}});
   }
-  const record::Run run = sim::simulate(simulation);
+  const record::RunRecord run = sim::simulate(simulation);
   for (const std::size_t odd : {1, 3, 5, 7}) {
     EXPECT_EQ(run.ranks[odd].journal.steps, 10U);
     EXPECT_EQ(run.ranks[odd].bytes_sent, 0U);
@@ -118,14 +119,14 @@ TEST(Adpsgd, ASlowWorkerDelaysNobody) {
   for (const OptionTexts& options : kGraphs) {
     sim::Simulation simulation = simulation_of("adpsgd", options, 8);
     simulation.steps = 100;
-    const record::Run equal = sim::simulate(simulation);
+    const record::RunRecord equal = sim::simulate(simulation);
     for (const Rank slow : {1, 2}) {
       simulation.cluster.workers.assign(8, {});
       for (int worker = 0; worker < 8; ++worker) {
         simulation.cluster.workers[static_cast<std::size_t>(worker)].host = worker;
       }
       simulation.cluster.workers[static_cast<std::size_t>(slow)].speed = 0.1;
-      const record::Run run = sim::simulate(simulation);
+      const record::RunRecord run = sim::simulate(simulation);
       for (std::size_t rank = 0; rank < 8; ++rank) {
         if (static_cast<Rank>(rank) == slow) continue;
         EXPECT_EQ(run.ranks[rank].journal.steps, 100U);
@@ -140,8 +141,8 @@ TEST(Adpsgd, WaitingForAnExchangeIsTransfer) {
   sim::Simulation simulation = simulation_of("adpsgd", {}, 2);
   simulation.cluster.workers[1].speed = 0.1;
   simulation.cluster.hosts[0].outside.bytes_per_second = kModelBytes / 0.2;  // a step takes 0.1 s
-  const record::Run run = sim::simulate(simulation);
-  const record::RankTimes times = record::find_waits(run).ranks[0];
+  const record::RunRecord run = sim::simulate(simulation);
+  const record::RankTimes times = record::analyse_waits(run).ranks[0];
   EXPECT_GT(times.transferring, std::chrono::seconds(2));
   EXPECT_LT(times.waiting, times.transferring / 20);
 }
@@ -170,7 +171,7 @@ TEST(Adpsgd, TheOthersGoOnWhoeverDiesWhenever) {
         const Rank victim = random.between(0, workers - 1);
         dies[static_cast<std::size_t>(victim)] = true;
         simulation.cluster.faults.push_back(
-            {.kind = sim::Fault::Kind::kKill,
+            {.kind = cluster::Fault::Kind::kKill,
              .subject = victim,
              .from = Time(Duration(static_cast<Duration::rep>(random.uniform() * whole)))});
       }

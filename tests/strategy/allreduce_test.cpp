@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "starling/core/error.h"
-#include "starling/record/waits.h"
+#include "starling/record/wait_analysis.h"
 #include "tests/support/simulations.h"
 
 namespace starling::strategy {
@@ -83,8 +83,8 @@ TEST(Buckets, TravelWhileTheWorkerComputes) {
 TEST(Buckets, TheRecordTellsWhoIsWaitedFor) {
   sim::Simulation simulation = replay({{"schedule", "ddp"}}, 4);
   simulation.cluster.workers[2].speed = 0.5;
-  const record::Run run = sim::simulate(simulation);
-  const record::Waits waits = record::find_waits(run);
+  const record::RunRecord run = sim::simulate(simulation);
+  const record::WaitAnalysis waits = record::analyse_waits(run);
   EXPECT_EQ(waits.most_waited_for, 2);
   for (std::size_t rank = 0; rank < 4; ++rank) {
     const record::RankTimes& times = waits.ranks[rank];

@@ -19,7 +19,7 @@ using testing::run_to_end;
 using testing::simulation_of;
 
 struct Case {
-  const Row* row = nullptr;
+  const StrategyEntry* row = nullptr;
   OptionTexts options;
 };
 
@@ -40,7 +40,7 @@ bool possible(const Case& which, int workers) {
 template <class Wanted>
 std::vector<Case> cases_where(Wanted wanted) {
   std::vector<Case> cases;
-  for (const Row& row : registry()) {
+  for (const StrategyEntry& row : registry()) {
     for (const OptionTexts& options : row.variants) {
       if (Case which{&row, options}; wanted(which)) cases.push_back(std::move(which));
     }
@@ -58,7 +58,7 @@ std::string name_of(const ::testing::TestParamInfo<Case>& info) {
 
 class Conformance : public ::testing::TestWithParam<Case> {
  protected:
-  const Row& row() const { return *GetParam().row; }
+  const StrategyEntry& row() const { return *GetParam().row; }
   Options options() const { return options_of(GetParam()); }
 
   sim::Simulation simulation(int workers) const { return simulation_of(row(), GetParam().options, workers); }
@@ -104,15 +104,15 @@ sim::Simulation Conformance::random_simulation(std::uint64_t seed) const {
   simulation.seed = seed;
   simulation.steps = static_cast<std::uint64_t>(random.between(1, 12));
   const int hosts = random.between(1, workers);
-  for (sim::WorkerSpec& worker : simulation.cluster.workers) {
+  for (cluster::WorkerSpec& worker : simulation.cluster.workers) {
     worker.host = random.between(0, hosts - 1);
     worker.speed = std::exp2(random.uniform() * 4 - 2);
-    if (random.chance(0.5)) worker.jitter = {sim::Jitter::Kind::kLognormal, 0.5, 0};
-    if (random.chance(0.2)) worker.jitter = {sim::Jitter::Kind::kExponential, 0, 0};
+    if (random.chance(0.5)) worker.jitter = {cluster::Jitter::Kind::kLognormal, 0.5, 0};
+    if (random.chance(0.2)) worker.jitter = {cluster::Jitter::Kind::kExponential, 0, 0};
   }
   for (int pause = random.between(0, 2); pause > 0; --pause) {
     const Time from(std::chrono::milliseconds(random.between(0, 2000)));
-    simulation.cluster.faults.push_back({.kind = sim::Fault::Kind::kPause,
+    simulation.cluster.faults.push_back({.kind = cluster::Fault::Kind::kPause,
                                          .subject = random.between(0, workers - 1),
                                          .from = from,
                                          .to = from + std::chrono::milliseconds(random.between(1, 3000))});
@@ -148,7 +148,7 @@ TEST_P(Conformance, ThousandSeedsMakeProgress) {
     const sim::Simulation simulation = random_simulation(seed);
     SCOPED_TRACE(concat("seed ", seed));
     if (!possible_with(static_cast<int>(simulation.cluster.workers.size()))) continue;
-    const record::Run run = sim::simulate(simulation);
+    const record::RunRecord run = sim::simulate(simulation);
     double bound = 0;  // seconds of computing by all workers one after the other
     for (const record::RankRecord& record : run.ranks) {
       EXPECT_EQ(record.ended, "");
@@ -176,8 +176,8 @@ TEST_P(Conformance, AWorkerDies) {
     const Rank victim = random.between(0, workers - 1);
     const Time at(
         Duration(static_cast<Duration::rep>(random.uniform() * static_cast<double>(whole.count()))));
-    simulation.cluster.faults.push_back({.kind = sim::Fault::Kind::kKill, .subject = victim, .from = at});
-    const record::Run run = sim::simulate(simulation);
+    simulation.cluster.faults.push_back({.kind = cluster::Fault::Kind::kKill, .subject = victim, .from = at});
+    const record::RunRecord run = sim::simulate(simulation);
     const bool server_dies =
         row().make(options(), workers)->service() == Placement::kBesideWorker0 && victim == 0;
     for (const record::RankRecord& record : run.ranks) {
@@ -197,7 +197,7 @@ TEST_P(Conformance, AWorkerDies) {
 TEST_P(Counted, BytesAreAsStated) {
   for (const int workers : {2, 3, 4, 8}) {
     if (!possible_with(workers)) continue;
-    const record::Run run = sim::simulate(simulation(workers));
+    const record::RunRecord run = sim::simulate(simulation(workers));
     for (Rank rank = 0; rank < workers; ++rank) {
       const auto stated =
           row().bytes_sent(options(), {.workers = workers, .elements = 16, .steps = 10}, rank);
@@ -285,7 +285,7 @@ TEST_P(Conformance, GhostsSendTheStatedBytes) {
   sim::Simulation simulation = this->simulation(4);
   simulation.workload = sim::make_workload("replay:resnet50", {.workers = 4}, "workload");
   simulation.steps = 3;
-  const record::Run run = sim::simulate(simulation);
+  const record::RunRecord run = sim::simulate(simulation);
   EXPECT_FALSE(run.final_train_loss);
   for (const record::RankRecord& record : run.ranks) {
     if (!record.trains) continue;
@@ -297,7 +297,7 @@ TEST_P(Conformance, GhostsSendTheStatedBytes) {
 }
 
 TEST(Registry, WhereModelsMayDifferIsNamed) {
-  const Row& ps = find_strategy("ps");
+  const StrategyEntry& ps = find_strategy("ps");
   check_equal_models(ps, Options::parse(ps.options, ps.name, {}));
   try {
     check_equal_models(ps, Options::parse(ps.options, ps.name, {{"mode", "asp"}}));
@@ -311,7 +311,7 @@ TEST(Registry, WhereModelsMayDifferIsNamed) {
 }
 
 TEST(Registry, RowsAreComplete) {
-  for (const Row& row : registry()) {
+  for (const StrategyEntry& row : registry()) {
     SCOPED_TRACE(row.name);
     EXPECT_EQ(&find_strategy(row.name), &row);
     EXPECT_FALSE(row.summary.empty());

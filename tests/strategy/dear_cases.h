@@ -15,9 +15,10 @@ inline strategy::OptionTexts with(strategy::OptionTexts options, const strategy:
 }
 
 // One rank has half the speed, and all have good and bad steps.
-inline void make_uneven(sim::Cluster& cluster) {
+inline void make_uneven(cluster::Cluster& cluster) {
   cluster.workers.back().speed = 0.5;
-  for (sim::WorkerSpec& worker : cluster.workers) worker.jitter = {sim::Jitter::Kind::kLognormal, 0.5, 0};
+  for (cluster::WorkerSpec& worker : cluster.workers)
+    worker.jitter = {cluster::Jitter::Kind::kLognormal, 0.5, 0};
 }
 
 }  // namespace starling::testing

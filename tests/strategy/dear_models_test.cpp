@@ -73,7 +73,7 @@ TEST(DearModels, AreEvaluatedAsThoseOfAllReduce) {
     const auto losses_of = [&](const Named& which) {
       sim::Simulation simulation = simulation_of(which);
       simulation.evaluate_every = every;
-      const record::Run run = sim::simulate(simulation);
+      const record::RunRecord run = sim::simulate(simulation);
       std::vector<std::pair<std::uint64_t, double>> losses;
       for (const record::LossPoint& point : run.losses) losses.emplace_back(point.steps, point.loss);
       return std::pair(losses, run.final_train_loss);
@@ -100,7 +100,7 @@ TEST(DearModels, AreNotWaitedForIfNobodyLooks) {
   }
 }
 
-Task<> live(const Strategy& strategy, const Place& place, transport::Transport& net,
+Task<> live(const Strategy& strategy, const RunInfo& place, transport::Transport& net,
             const std::vector<Section>& sections, std::vector<float>& model) {
   FakeWorker self(place, net, sections, 6);
   const std::span<float> gradients = floats(self.gradients()), x = floats(self.parameters());
@@ -111,9 +111,9 @@ Task<> live(const Strategy& strategy, const Place& place, transport::Transport& 
 
 // The models of workers that train by the strategy.
 Models train(const Named& which, const std::vector<Section>& sections, int workers) {
-  const Row& row = find_strategy(which.strategy);
+  const StrategyEntry& row = find_strategy(which.strategy);
   const auto strategy = row.make(Options::parse(row.options, row.name, which.options), workers);
-  const Place place = testing::place_of(workers, sections);
+  const RunInfo place = testing::place_of(workers, sections);
   Models models(static_cast<std::size_t>(workers));
   VirtualRanks ranks(workers, {std::chrono::microseconds(20), 1e-8}, 7);
   ranks.run_all([&](Rank rank, transport::Transport& net) {

@@ -139,7 +139,7 @@ sim::Simulation replay(const std::string& model, const std::string& strategy, co
 // On a network where all may be over before the backward pass is, and on one where it never is.
 void expect_all_in_order(sim::Simulation simulation, bool slow) {
   for (auto& host : simulation.cluster.hosts) host.outside.bytes_per_second = slow ? 2e8 : 1.25e9;
-  const record::Run run = sim::simulate(simulation);
+  const record::RunRecord run = sim::simulate(simulation);
   const std::size_t sections = simulation.workload->sections().size();
   for (const record::RankRecord& record : run.ranks) {
     const bool overlaps = expect_in_order(record, sections, simulation.steps);
@@ -178,7 +178,8 @@ TEST_P(DearOrder, WithASlowWorkerAndWithJitter) {
       sim::Simulation simulation = replay(GetParam(), "dear", {}, workers);
       simulation.cluster.workers[static_cast<std::size_t>(slow)].speed = 0.5;
       expect_all_in_order(simulation);
-      for (auto& worker : simulation.cluster.workers) worker.jitter = {sim::Jitter::Kind::kLognormal, 0.3, 0};
+      for (auto& worker : simulation.cluster.workers)
+        worker.jitter = {cluster::Jitter::Kind::kLognormal, 0.3, 0};
       expect_all_in_order(simulation);
     }
   }
@@ -188,8 +189,8 @@ TEST_P(DearOrder, WithASlowWorkerAndWithJitter) {
 TEST_P(DearOrder, OfWorkersThatShareHosts) {
   const auto on_two_hosts = [](const OptionTexts& options) {
     sim::Simulation simulation = replay(GetParam(), "dear", options, 4);
-    simulation.cluster = sim::even_cluster(4, 2, {2e8, std::chrono::microseconds(50)},
-                                           {1e10, std::chrono::microseconds(1)}, {});
+    simulation.cluster = cluster::even_cluster(4, 2, {2e8, std::chrono::microseconds(50)},
+                                               {1e10, std::chrono::microseconds(1)}, {});
     return simulation;
   };
   expect_all_in_order(on_two_hosts({}));
@@ -204,7 +205,7 @@ TEST_P(DearOrder, OfTheOtherSchedules) {
     sim::Simulation simulation = replay(GetParam(), "allreduce", {{"schedule", schedule}}, 4);
     testing::make_uneven(simulation.cluster);
     simulation.steps = 9;
-    const record::Run run = sim::simulate(simulation);
+    const record::RunRecord run = sim::simulate(simulation);
     for (const record::RankRecord& record : run.ranks) {
       Duration hidden{}, hidden_forward{};
       auto steps = steps_of(record);

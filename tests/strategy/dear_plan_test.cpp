@@ -49,8 +49,8 @@ std::uint64_t bytes_of_step(const Buckets& buckets, std::initializer_list<Collec
   return bytes;
 }
 
-record::Run run(const std::string& strategy, const OptionTexts& options,
-                std::shared_ptr<const sim::Workload> workload, int workers) {
+record::RunRecord run(const std::string& strategy, const OptionTexts& options,
+                      std::shared_ptr<const sim::Workload> workload, int workers) {
   sim::Simulation simulation = testing::simulation_of(strategy, options, workers);
   simulation.workload = std::move(workload);
   simulation.steps = kSteps;
@@ -66,7 +66,7 @@ TEST(Bytes, AreThoseOfBothHalves) {
   for (const std::size_t workers : {1, 2, 3, 4, 5, 8}) {
     for (const char* gather : {"weights", "gradients"}) {
       const OptionTexts options{{"fusion", "1200"}, {"edge", "64"}, {"front", "1"}, {"gather", gather}};
-      const record::Run found = run("dear", options, workload, static_cast<int>(workers));
+      const record::RunRecord found = run("dear", options, workload, static_cast<int>(workers));
       const bool even = (workers & (workers - 1)) == 0;
       for (std::size_t rank = 0; rank < workers; ++rank) {
         std::uint64_t step = bytes_of_step(buckets, {Collective::kReduceScatter, Collective::kAllGather},
@@ -82,7 +82,7 @@ TEST(Bytes, AreThoseOfBothHalves) {
 TEST(Bytes, OfEqualSlicesAreTheFormula) {
   const auto workload = std::make_shared<Layers>(std::vector<std::size_t>(10, 60));
   for (const std::size_t workers : {2, 3, 4, 5}) {
-    const record::Run found =
+    const record::RunRecord found =
         run("dear", {{"fusion", "500"}, {"edge", "1"}, {"front", "1"}}, workload, static_cast<int>(workers));
     const std::size_t model = 600 * sizeof(float);
     for (std::size_t rank = 1; rank < workers; ++rank) {
@@ -99,9 +99,9 @@ TEST(Bytes, OfBucketsThatAreAllReduced) {
   const Buckets pieces = collective::cut_in_pieces(places_of(*workload), 16);
   for (const std::size_t workers : {2, 3, 4}) {
     const auto count = static_cast<int>(workers);
-    const record::Run ddp = run(
+    const record::RunRecord ddp = run(
         "allreduce", with(ring, {{"schedule", "ddp"}, {"fusion", "400"}, {"first", "40"}}), workload, count);
-    const record::Run priority =
+    const record::RunRecord priority =
         run("allreduce", with(ring, {{"schedule", "priority"}, {"fusion", "64"}}), workload, count);
     for (std::size_t rank = 0; rank < workers; ++rank) {
       const auto sent = [&](const Buckets& buckets) {
@@ -116,7 +116,7 @@ TEST(Bytes, OfBucketsThatAreAllReduced) {
 }
 
 // The worker goes with its task, also if all end in a deadlock.
-Task<> train(const Strategy& strategy, const Place& place, VirtualRanks& ranks, Rank rank,
+Task<> train(const Strategy& strategy, const RunInfo& place, VirtualRanks& ranks, Rank rank,
              const std::vector<Section>& sections) {
   FakeWorker self(place, ranks.at(rank), sections, 20);
   co_await strategy.run(self);
@@ -128,9 +128,9 @@ std::vector<std::string> run_each(const std::string& strategy, const std::vector
   const auto workers = static_cast<int>(options.size());
   std::vector<Section> sections;
   for (std::size_t i = 0; i < 8; ++i) sections.push_back({concat("s", i), 40 * i, 40});
-  const Place place = testing::place_of(workers, sections);
+  const RunInfo place = testing::place_of(workers, sections);
   std::vector<std::unique_ptr<Strategy>> strategies;
-  const Row& row = find_strategy(strategy);
+  const StrategyEntry& row = find_strategy(strategy);
   VirtualRanks ranks(workers, {std::chrono::microseconds(20), 1e-9}, seed);
   for (Rank rank = 0; rank < workers; ++rank) {
     const OptionTexts& own = options[static_cast<std::size_t>(rank)];

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "starling/runtime/deadline.h"
-#include "starling/strategy/place.h"
+#include "starling/strategy/run_info.h"
 #include "tests/support/virtual_ranks.h"
 
 namespace starling::testing {
 
 // A run of so many workers, each on a host of its own, with a model of ones.
-inline strategy::Place place_of(int workers, const std::vector<strategy::Section>& sections) {
-  strategy::Place place;
+inline strategy::RunInfo place_of(int workers, const std::vector<strategy::Section>& sections) {
+  strategy::RunInfo place;
   place.workers = workers;
   place.everyone = strategy::ranks_up_to(workers);
   place.host_of_rank = strategy::ranks_up_to(workers);
@@ -28,11 +28,11 @@ inline strategy::Place place_of(int workers, const std::vector<strategy::Section
   return place;
 }
 
-class FakeWorker final : public strategy::Placed<strategy::Worker> {
+class FakeWorker final : public strategy::WithRunInfo<strategy::Worker> {
  public:
-  FakeWorker(const strategy::Place& place, transport::Transport& net,
+  FakeWorker(const strategy::RunInfo& place, transport::Transport& net,
              std::vector<strategy::Section> sections = {}, std::uint64_t steps = 0)
-      : Placed(place, net, Random(static_cast<std::uint64_t>(net.rank()) + 1)),
+      : WithRunInfo(place, net, Random(static_cast<std::uint64_t>(net.rank()) + 1)),
         sections_(std::move(sections)),
         steps_(steps),
         parameters_(initial_model()),

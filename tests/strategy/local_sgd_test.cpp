@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "starling/strategy/exchange.h"
+#include "starling/strategy/timed_exchange.h"
 #include "tests/support/simulations.h"
 
 namespace starling::strategy {
@@ -30,8 +30,8 @@ class ModelAverage final : public Strategy {
 TEST(LocalSgd, PeriodOneIsTheAllReduceOfModels) {
   sim::Simulation simulation = simulation_of("local-sgd", {{"period", "1"}}, 5);
   simulation.optimizer.momentum = 0.9;
-  const Row reference{.name = "model-average",
-                      .make = [](const Options&, int) { return std::make_unique<ModelAverage>(); }};
+  const StrategyEntry reference{.name = "model-average",
+                                .make = [](const Options&, int) { return std::make_unique<ModelAverage>(); }};
   const auto tested = run_to_end(simulation);
   simulation.strategy = &reference;
   simulation.options.clear();

@@ -8,8 +8,8 @@
 #include <map>
 
 #include "starling/runtime/deadline.h"
-#include "starling/strategy/place.h"
 #include "starling/strategy/registry.h"
+#include "starling/strategy/run_info.h"
 #include "tests/support/virtual_ranks.h"
 
 namespace starling::strategy {
@@ -21,10 +21,10 @@ using Kept = std::map<std::string, std::vector<std::byte>>;
 constexpr Time kEnd{std::chrono::seconds(10)};
 
 // Steps of a second, then nothing until the end. An update may take time and takes `descent` off the model.
-class Puppet final : public Placed<Worker> {
+class Puppet final : public WithRunInfo<Worker> {
  public:
-  Puppet(const Place& place, transport::Transport& net, Random random, std::uint64_t steps)
-      : Placed(place, net, random),
+  Puppet(const RunInfo& place, transport::Transport& net, Random random, std::uint64_t steps)
+      : WithRunInfo(place, net, random),
         steps_(steps),
         parameters_(allocate(place.elements)),
         gradients_(allocate(place.elements)),
@@ -106,7 +106,7 @@ struct Theatre {
   }
 
   std::vector<Vector> run(const std::string& graph) {
-    const Row& row = find_strategy("adpsgd");
+    const StrategyEntry& row = find_strategy("adpsgd");
     const auto strategy = row.make(Options::parse(row.options, row.name, {{"graph", graph}}), ranks.size());
     for (Rank rank = 0; rank < ranks.size(); ++rank) {
       ranks.start(rank, strategy->run(puppets[static_cast<std::size_t>(rank)]));
@@ -117,7 +117,7 @@ struct Theatre {
     return models;
   }
 
-  Place place;
+  RunInfo place;
   testing::VirtualRanks ranks;
   std::deque<Puppet> puppets;
 };

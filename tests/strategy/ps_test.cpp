@@ -52,7 +52,8 @@ TEST(ParameterServer, SspKeepsItsBoundAtEveryInstant) {
     const int staleness = random.between(1, 5), workers = random.between(2, 6);
     sim::Simulation simulation =
         with_slow_worker({{"mode", "ssp"}, {"staleness", std::to_string(staleness)}}, workers, 4);
-    for (auto& worker : simulation.cluster.workers) worker.jitter = {sim::Jitter::Kind::kLognormal, 0.4, 0};
+    for (auto& worker : simulation.cluster.workers)
+      worker.jitter = {cluster::Jitter::Kind::kLognormal, 0.4, 0};
     simulation.seed = seed;
     simulation.steps = 30;
     GapWatcher watcher(workers);
@@ -96,7 +97,8 @@ TEST(ParameterServer, BackupWorkersUseExactlyTheFirstGradientsOfAVersion) {
     simulation.optimizer.learning_rate = 1;
     simulation.steps = 20;
     simulation.seed = seed;
-    for (auto& worker : simulation.cluster.workers) worker.jitter = {sim::Jitter::Kind::kExponential, 0, 0};
+    for (auto& worker : simulation.cluster.workers)
+      worker.jitter = {cluster::Jitter::Kind::kExponential, 0, 0};
     simulation.until = Time(std::chrono::seconds(1));  // nobody leaves before the others
     VersionWatcher watcher;
     simulation.observer = &watcher;
@@ -135,12 +137,12 @@ TEST(ParameterServer, BspEqualsAllReduceUpToRounding) {
 }
 
 TEST(ParameterServer, AspCountsStaleness) {
-  const record::Run equal = sim::simulate(simulation_of("ps", {{"mode", "asp"}}, 4));
+  const record::RunRecord equal = sim::simulate(simulation_of("ps", {{"mode", "asp"}}, 4));
   const record::Staleness& staleness = equal.ranks[4].journal.staleness;
   EXPECT_EQ(staleness.count, 40U);
   EXPECT_GT(staleness.mean(), 1);  // equal workers push in turn: up to three others come between
   EXPECT_LE(staleness.max, 6U);
-  const record::Run sync = sim::simulate(simulation_of("ps", {}, 4));
+  const record::RunRecord sync = sim::simulate(simulation_of("ps", {}, 4));
   EXPECT_EQ(sync.ranks[4].journal.staleness.max, 0U);
 }
 
@@ -148,7 +150,7 @@ TEST(ParameterServer, AWorkerMayComeLater) {
   for (const char* mode : {"bsp", "asp", "ssp"}) {
     sim::Simulation simulation = simulation_of("ps", {{"mode", mode}}, 4);
     simulation.cluster.workers[2].joins = Time(std::chrono::milliseconds(450));
-    const record::Run run = sim::simulate(simulation);
+    const record::RunRecord run = sim::simulate(simulation);
     for (int rank = 0; rank < 4; ++rank)
       EXPECT_EQ(run.ranks[static_cast<std::size_t>(rank)].journal.steps, 10U);
     EXPECT_GE(run.ranks[2].end, Time(std::chrono::milliseconds(1450)));

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "starling/runtime/event.h"
-#include "starling/strategy/place.h"
 #include "starling/strategy/registry.h"
+#include "starling/strategy/run_info.h"
 #include "tests/support/virtual_ranks.h"
 
 namespace starling::strategy {
@@ -45,10 +45,10 @@ struct Stage {
   int here = 0;
 };
 
-class Trainee final : public Placed<Worker> {
+class Trainee final : public WithRunInfo<Worker> {
  public:
-  Trainee(const Place& place, transport::Transport& net, Stage& stage)
-      : Placed(place, net, Random(1)),
+  Trainee(const RunInfo& place, transport::Transport& net, Stage& stage)
+      : WithRunInfo(place, net, Random(1)),
         stage_(stage),
         parameters_(initial_model()),
         gradients_(allocate(kElements)),
@@ -125,10 +125,10 @@ class Trainee final : public Placed<Worker> {
   runtime::Scope company_;
 };
 
-class Servant final : public Placed<Member> {
+class Servant final : public WithRunInfo<Member> {
  public:
-  Servant(const Place& place, transport::Transport& net, Shelf& shelf)
-      : Placed(place, net, Random(1)), shelf_(shelf) {}
+  Servant(const RunInfo& place, transport::Transport& net, Shelf& shelf)
+      : WithRunInfo(place, net, Random(1)), shelf_(shelf) {}
   void keep(std::string_view name, std::span<std::byte> state) override { shelf_.keep(name, state); }
 
  private:
@@ -137,7 +137,7 @@ class Servant final : public Placed<Member> {
 
 // Runs from what `before` copied, if anything; returns the models.
 std::vector<std::vector<float>> run(const Strategy& strategy, Stage& stage, const Stage* before) {
-  Place place;
+  RunInfo place;
   place.workers = kWorkers;
   place.everyone = ranks_up_to(kWorkers);
   place.server = kWorkers;
@@ -177,14 +177,14 @@ std::vector<std::vector<float>> run(const Strategy& strategy, Stage& stage, cons
 
 // Where the result does not depend on who comes first: workers count steps together, or have equal models
 // after each. And the service has a rank of its own here.
-bool comparable(const Row& row, const Options& options) {
+bool comparable(const StrategyEntry& row, const Options& options) {
   const auto strategy = row.make(options, kWorkers);
   return strategy->service() != Placement::kBesideWorker0 &&
          (strategy->lockstep() || has_equal_models(row, options));
 }
 
 TEST(Resume, EndsInTheBitsOfARunWithoutInterruption) {
-  for (const Row& row : registry()) {
+  for (const StrategyEntry& row : registry()) {
     for (const OptionTexts& texts : row.variants) {
       const Options options = Options::parse(row.options, row.name, texts);
       if (!comparable(row, options)) continue;

@@ -30,28 +30,28 @@ inline OptionTexts random_options(const std::string& policy, Random& random) {
 }
 
 // Hosts, speeds and jitter of any kind.
-inline void randomize(sim::Cluster& cluster, Random& random) {
+inline void randomize(cluster::Cluster& cluster, Random& random) {
   const int hosts = random.between(1, static_cast<int>(cluster.workers.size()));
-  for (sim::WorkerSpec& worker : cluster.workers) {
+  for (cluster::WorkerSpec& worker : cluster.workers) {
     worker.host = random.between(0, hosts - 1);
     worker.speed = std::exp2(random.uniform() * 4 - 2);
-    if (random.chance(0.5)) worker.jitter = {sim::Jitter::Kind::kLognormal, 0.5, 0};
-    if (random.chance(0.2)) worker.jitter = {sim::Jitter::Kind::kExponential, 0, 0};
+    if (random.chance(0.5)) worker.jitter = {cluster::Jitter::Kind::kLognormal, 0.5, 0};
+    if (random.chance(0.2)) worker.jitter = {cluster::Jitter::Kind::kExponential, 0, 0};
   }
 }
 
 // A message takes from nothing to several steps.
-inline void randomize_links(sim::Cluster& cluster, Random& random) {
-  for (sim::HostSpec& host : cluster.hosts) {
+inline void randomize_links(cluster::Cluster& cluster, Random& random) {
+  for (cluster::HostSpec& host : cluster.hosts) {
     host.outside = {std::pow(10, 3 + random.uniform() * 5),
                     std::chrono::milliseconds(random.between(0, 200))};
   }
 }
 
-inline void add_pauses(sim::Cluster& cluster, Random& random) {
+inline void add_pauses(cluster::Cluster& cluster, Random& random) {
   for (int pause = random.between(0, 2); pause > 0; --pause) {
     const Time from(std::chrono::milliseconds(random.between(0, 2000)));
-    cluster.faults.push_back({.kind = sim::Fault::Kind::kPause,
+    cluster.faults.push_back({.kind = cluster::Fault::Kind::kPause,
                               .subject = random.between(0, static_cast<int>(cluster.workers.size()) - 1),
                               .from = from,
                               .to = from + std::chrono::milliseconds(random.between(1, 3000))});

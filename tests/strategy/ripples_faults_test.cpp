@@ -13,7 +13,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, RipplesOn, ::testing::ValuesIn(kPolicies),
                          [](const auto& which) { return std::string(which.param); });
 
 // Seconds that all workers computed, one after the other.
-double computing(const record::Run& run) {
+double computing(const record::RunRecord& run) {
   double seconds = 0;
   for (const record::RankRecord& record : run.ranks) seconds += seconds_of(record.journal.computing);
   return seconds;
@@ -28,7 +28,7 @@ TEST_P(RipplesOn, TwoThousandFiveHundredClustersMakeAllTheirSteps) {
     sim::Simulation simulation = random_simulation(GetParam(), seed);
     Random random(seed + 1'000'000);
     add_pauses(simulation.cluster, random);
-    const record::Run run = sim::simulate(simulation);
+    const record::RunRecord run = sim::simulate(simulation);
     for (const record::RankRecord& record : run.ranks) {
       ASSERT_EQ(record.ended, "");
       ASSERT_EQ(record.journal.steps, simulation.steps) << "rank " << record.rank;
@@ -40,7 +40,7 @@ TEST_P(RipplesOn, TwoThousandFiveHundredClustersMakeAllTheirSteps) {
 }
 
 // Kills some workers, not all, and maybe two of them shortly after one another.
-std::vector<bool> add_deaths(sim::Cluster& cluster, Duration whole, Random& random) {
+std::vector<bool> add_deaths(cluster::Cluster& cluster, Duration whole, Random& random) {
   const int workers = static_cast<int>(cluster.workers.size());
   std::vector<bool> dies(cluster.workers.size());
   Duration when{};
@@ -53,7 +53,7 @@ std::vector<bool> add_deaths(sim::Cluster& cluster, Duration whole, Random& rand
     }
     if (dies[static_cast<std::size_t>(victim)]) continue;
     dies[static_cast<std::size_t>(victim)] = true;
-    cluster.faults.push_back({.kind = sim::Fault::Kind::kKill, .subject = victim, .from = Time(when)});
+    cluster.faults.push_back({.kind = cluster::Fault::Kind::kKill, .subject = victim, .from = Time(when)});
   }
   return dies;
 }

@@ -16,7 +16,7 @@ using testing::simulation_of;
 TEST(Ripples, AGroupOfAllIsLocalSgdThatAveragesEveryStep) {
   for (const int workers : {2, 3, 4, 7, 8}) {
     sim::Simulation simulation = simulation_of("local-sgd", {{"period", "1"}}, workers);
-    for (sim::WorkerSpec& worker : simulation.cluster.workers) worker.host = 0;
+    for (cluster::WorkerSpec& worker : simulation.cluster.workers) worker.host = 0;
     simulation.optimizer.momentum = 0.9;
     simulation.steps = 20;
     const testing::Models expected = run_to_end(simulation).models;
@@ -70,7 +70,8 @@ TEST(Ripples, TheSumOfTheModelsIsExact) {
 // The average takes 80 ms and the step 100 ms.
 TEST(Ripples, OverlapHidesASlowNetwork) {
   sim::Simulation simulation = simulation_of("ripples", {{"groups", "static"}}, 4);
-  for (sim::HostSpec& host : simulation.cluster.hosts) host.outside.latency = std::chrono::milliseconds(40);
+  for (cluster::HostSpec& host : simulation.cluster.hosts)
+    host.outside.latency = std::chrono::milliseconds(40);
   simulation.steps = 50;
   const Duration without = sim::simulate(simulation).duration;
   simulation.options["overlap"] = "1";

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "starling/record/waits.h"
+#include "starling/record/wait_analysis.h"
 #include "tests/support/simulations.h"
 
 namespace starling::strategy {
@@ -33,8 +33,8 @@ Waiting waiting(const OptionTexts& options, double slow_step) {
   for (std::size_t rank = 0; rank <= kSlow; ++rank) {
     simulation.cluster.workers[rank].host = static_cast<int>(rank / 2);
   }
-  const record::Run run = sim::simulate(simulation);
-  const record::Waits waits = record::find_waits(run);
+  const record::RunRecord run = sim::simulate(simulation);
+  const record::WaitAnalysis waits = record::analyse_waits(run);
   Waiting found;
   Time last{};
   for (std::size_t rank = 0; rank < kSlow; ++rank) {

@@ -13,27 +13,27 @@ namespace starling::testing {
 
 class GroupRanks {
  public:
-  struct Setting {
+  struct Options {
     std::vector<int> host_of;  // by rank: as many as there are workers
     coordination::GroupRules rules = {};
     std::uint64_t seed = 1;  // of the generator, and of the order of events
     VirtualRanks::Link link = {};
     Duration latest = {};  // after which everybody has learnt of a death
   };
-  explicit GroupRanks(const Setting& setting);
+  explicit GroupRanks(const Options& setting);
 
   VirtualRanks& ranks() { return ranks_; }
   std::vector<float>& model(Rank rank) { return models_[static_cast<std::size_t>(rank)]; }
 
   // What the rank's generator has had to do.
   struct Served {
-    coordination::GroupBook::Tally tally;
+    coordination::GroupTable::Tally tally;
     std::uint64_t censuses = 0;
   };
   const Served& served(Rank rank) const { return served_[static_cast<std::size_t>(rank)]; }
 
   // A member has been given this group and is about to run it.
-  std::function<void(Rank member, const coordination::Meeting& meeting)> meets;
+  std::function<void(Rank member, const coordination::GroupTurn& meeting)> meets;
 
   // The rank's groups of one synchronisation, and those that it is in yet when it leaves. Error if they do
   // not come in order, or one of them twice.
@@ -41,11 +41,11 @@ class GroupRanks {
   runtime::Task<> leave(Rank rank) { return meet_all(rank, &coordination::GroupSource::next_before_leaving); }
 
  private:
-  using Next = runtime::Task<std::optional<coordination::Meeting>> (coordination::GroupSource::*)();
+  using Next = runtime::Task<std::optional<coordination::GroupTurn>> (coordination::GroupSource::*)();
   using Source = std::shared_ptr<coordination::GroupSource>;
-  Source join(Rank rank, const Setting& setting);
+  Source join(Rank rank, const Options& setting);
   runtime::Task<> meet_all(Rank rank, Next next);
-  void check_order(Rank rank, const coordination::Meeting& meeting);
+  void check_order(Rank rank, const coordination::GroupTurn& meeting);
 
   struct Met {
     std::uint64_t number = 0;

@@ -50,9 +50,9 @@ void live_as_process(transport::Transport& net, const World::Body& body) {
   if (!outcome.empty()) throw Error(outcome);
 }
 
-std::vector<std::string> outcomes_of(session::ForkedRanks& processes) {
+std::vector<std::string> outcomes_of(launch::ForkedRanks& processes) {
   std::vector<std::string> outcomes;
-  for (const session::Outcome& outcome : processes.wait()) {
+  for (const launch::Outcome& outcome : processes.wait()) {
     if (outcome.signal == SIGKILL) {
       outcomes.push_back("killed");
     } else if (outcome.signal != 0 || (outcome.exit_code != 0 && outcome.error.empty())) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "starling/session/forked_ranks.h"
+#include "starling/launch/forked_ranks.h"
 #include "tests/support/world.h"
 
 namespace starling::testing {
@@ -17,6 +17,6 @@ runtime::Task<std::string> live(const World::Body& body, Peer& self);
 void live_as_process(transport::Transport& net, const World::Body& body);
 
 // In the form of World::run.
-std::vector<std::string> outcomes_of(session::ForkedRanks& processes);
+std::vector<std::string> outcomes_of(launch::ForkedRanks& processes);
 
 }  // namespace starling::testing

@@ -1,13 +1,13 @@
 #include "tests/support/shm_world.h"
 
-#include "starling/session/forked_ranks.h"
+#include "starling/launch/forked_ranks.h"
 #include "tests/support/process_rank.h"
 
 namespace starling::testing {
 
 std::vector<std::string> ShmWorld::run(int ranks, const Body& body) {
   const auto rank = [&body](transport::Transport& net) { live_as_process(net, body); };
-  session::ForkedRanks processes(ranks, rank, link_);
+  launch::ForkedRanks processes(ranks, rank, link_);
   return outcomes_of(processes);
 }
 

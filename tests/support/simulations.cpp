@@ -47,8 +47,8 @@ runtime::Task<> Alone::run(strategy::Worker& self) const {
   }
 }
 
-sim::Cluster cluster_with(int workers, sim::Link link) {
-  sim::Cluster cluster;
+cluster::Cluster cluster_with(int workers, cluster::Link link) {
+  cluster::Cluster cluster;
   for (int worker = 0; worker < workers; ++worker) {
     cluster.hosts.push_back({"", link, link});
     cluster.workers.emplace_back().host = worker;
@@ -59,15 +59,16 @@ sim::Cluster cluster_with(int workers, sim::Link link) {
 
 }  // namespace
 
-sim::Link instant_link() { return {1e15, Duration(0)}; }
+cluster::Link instant_link() { return {1e15, Duration(0)}; }
 
-sim::Cluster equal_cluster(int workers) {
+cluster::Cluster equal_cluster(int workers) {
   return cluster_with(workers, {1.25e9, std::chrono::microseconds(50)});
 }
 
-sim::Cluster instant_cluster(int workers) { return cluster_with(workers, instant_link()); }
+cluster::Cluster instant_cluster(int workers) { return cluster_with(workers, instant_link()); }
 
-sim::Simulation simulation_of(const strategy::Row& row, const strategy::OptionTexts& options, int workers) {
+sim::Simulation simulation_of(const strategy::StrategyEntry& row, const strategy::OptionTexts& options,
+                              int workers) {
   static const std::shared_ptr<const sim::Workload> quadratic =
       sim::make_workload("quadratic", {.parameters = 16}, "workload");
   sim::Simulation simulation;
@@ -88,14 +89,14 @@ sim::Simulation simulation_of(const std::string& strategy, const strategy::Optio
 Outcome run_to_end(sim::Simulation simulation) {
   KeepModels keeper;
   simulation.observer = &keeper;
-  record::Run run = sim::simulate(simulation);
+  record::RunRecord run = sim::simulate(simulation);
   return {std::move(run), std::move(keeper.kept)};
 }
 
 std::shared_ptr<const sim::Workload> signatures(int workers) { return std::make_shared<Signatures>(workers); }
 
-const strategy::Row& alone() {
-  static const strategy::Row row{
+const strategy::StrategyEntry& alone() {
+  static const strategy::StrategyEntry row{
       .name = "alone",
       .summary = "every worker trains for itself",
       .promises = {.on_loss = strategy::OnLoss::kGoesOn},

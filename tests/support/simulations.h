@@ -12,18 +12,19 @@ namespace starling::testing {
 using Models = std::vector<std::vector<float>>;
 
 // A network that takes no time worth mentioning.
-sim::Link instant_link();
+cluster::Link instant_link();
 
 // Workers on hosts of their own, 10 Gbit/s between them.
-sim::Cluster equal_cluster(int workers);
-sim::Cluster instant_cluster(int workers);
+cluster::Cluster equal_cluster(int workers);
+cluster::Cluster instant_cluster(int workers);
 
 // Ten steps of a noisy quadratic with 16 parameters.
-sim::Simulation simulation_of(const strategy::Row& row, const strategy::OptionTexts& options, int workers);
+sim::Simulation simulation_of(const strategy::StrategyEntry& row, const strategy::OptionTexts& options,
+                              int workers);
 sim::Simulation simulation_of(const std::string& strategy, const strategy::OptionTexts& options, int workers);
 
 struct Outcome {
-  record::Run run;
+  record::RunRecord run;
   Models models;  // at the end, by rank
 };
 Outcome run_to_end(sim::Simulation simulation);
@@ -32,6 +33,6 @@ Outcome run_to_end(sim::Simulation simulation);
 std::shared_ptr<const sim::Workload> signatures(int workers);
 
 // Trains alone: the reference.
-const strategy::Row& alone();
+const strategy::StrategyEntry& alone();
 
 }  // namespace starling::testing

@@ -11,8 +11,8 @@
 
 #include "starling/core/error.h"
 #include "starling/core/text.h"
+#include "starling/launch/forked_ranks.h"
 #include "starling/runtime/run.h"
-#include "starling/session/forked_ranks.h"
 #include "starling/transport/shm/shm.h"
 #include "starling/transport/wire/greeting.h"
 #include "starling/transport/wire/ucx.h"
@@ -60,9 +60,9 @@ struct Host {
   std::vector<Rank> members;
 };
 
-void join(transport::Transport& known, const Host& host, Duration silence, const World::Body& body) {
+void join_texts(transport::Transport& known, const Host& host, Duration silence, const World::Body& body) {
   auto& loop = static_cast<runtime::LoopScheduler&>(known.scheduler());
-  transport::wire::Remote::Setting others;
+  transport::wire::Remote::Options others;
   others.engine = transport::wire::make_ucx(known.rank());
   others.silence = silence;
   const auto cards = runtime::run(loop, exchange(known, others.engine->card()));
@@ -84,11 +84,11 @@ std::vector<std::string> WireWorld::run(int ranks, const Body& body) {
   for (Rank rank = 0; rank < ranks; ++rank)
     hosts[static_cast<std::size_t>(rank) % hosts.size()].members.push_back(rank);
   for (Host& host : hosts) host.arena = Arena::create(static_cast<int>(host.members.size()));
-  session::ForkedRanks processes(ranks, [&](transport::Transport& known) {
+  launch::ForkedRanks processes(ranks, [&](transport::Transport& known) {
     const std::size_t host = static_cast<std::size_t>(known.rank()) % hosts.size();
     const std::vector<std::string> names = networks();
     if (!names.empty()) enter_network(names[host % names.size()]);
-    join(known, hosts[host], silence_, body);
+    join_texts(known, hosts[host], silence_, body);
   });
   return outcomes_of(processes);
 }

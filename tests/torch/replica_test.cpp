@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "starling/core/error.h"
-#include "starling/torch/flat_form.h"
 #include "starling/torch/models.h"
+#include "starling/torch/optimizer_translation.h"
 #include "tests/support/refusal.h"
 
 namespace starling::torch {
@@ -209,27 +209,27 @@ TEST(Replica, RefusesWhatItCannotHold) {
 TEST(FlatForm, TranslatesSgdAdamAndAdamW) {
   Net net;
   const to::SGD sgd(net.parameters(), to::SGDOptions(0.1).momentum(0.9).weight_decay(0.01).nesterov(true));
-  EXPECT_EQ(flat_form(sgd), (optim::OptimizerSpec{.kind = optim::OptimizerSpec::Kind::kSgd,
-                                                  .learning_rate = 0.1,
-                                                  .weight_decay = 0.01,
-                                                  .momentum = 0.9,
-                                                  .nesterov = true}));
+  EXPECT_EQ(to_flat_optimizer(sgd), (optim::OptimizerSpec{.kind = optim::OptimizerSpec::Kind::kSgd,
+                                                          .learning_rate = 0.1,
+                                                          .weight_decay = 0.01,
+                                                          .momentum = 0.9,
+                                                          .nesterov = true}));
   const to::Adam adam(net.parameters(), to::AdamOptions(0.002).betas({0.8, 0.99}).eps(1e-6));
-  EXPECT_EQ(flat_form(adam), (optim::OptimizerSpec{.kind = optim::OptimizerSpec::Kind::kAdam,
-                                                   .learning_rate = 0.002,
-                                                   .beta1 = 0.8,
-                                                   .beta2 = 0.99,
-                                                   .epsilon = 1e-6}));
+  EXPECT_EQ(to_flat_optimizer(adam), (optim::OptimizerSpec{.kind = optim::OptimizerSpec::Kind::kAdam,
+                                                           .learning_rate = 0.002,
+                                                           .beta1 = 0.8,
+                                                           .beta2 = 0.99,
+                                                           .epsilon = 1e-6}));
   const to::AdamW adamw(net.parameters(), to::AdamWOptions(0.003).weight_decay(0.1));
-  EXPECT_EQ(flat_form(adamw).kind, optim::OptimizerSpec::Kind::kAdamW);
-  EXPECT_EQ(flat_form(adamw).weight_decay, 0.1);
+  EXPECT_EQ(to_flat_optimizer(adamw).kind, optim::OptimizerSpec::Kind::kAdamW);
+  EXPECT_EQ(to_flat_optimizer(adamw).weight_decay, 0.1);
   EXPECT_EQ(learning_rate(adamw), 0.003);
 }
 
 TEST(FlatForm, RefusesTheOthersByName) {
   Net net;
   const auto refusal = [](const to::Optimizer& optimizer) {
-    return starling::testing::refusal([&] { flat_form(optimizer); });
+    return starling::testing::refusal([&] { to_flat_optimizer(optimizer); });
   };
   EXPECT_THAT(refusal(to::RMSprop(net.parameters())), HasSubstr("torch::optim::RMSprop has no other form"));
   EXPECT_THAT(refusal(to::Adam(net.parameters(), to::AdamOptions().amsgrad(true))), HasSubstr("amsgrad"));

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "starling/session/launcher.h"
+#include "starling/launch/launcher.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/torch/worker.h"
 
@@ -31,13 +31,13 @@ Way gathering(const std::string& what) {
 }
 
 int launch(int workers, const Way& way, const WorkerTask& task) {
-  session::LaunchPlan plan;
+  launch::LaunchPlan plan;
   plan.workers = workers;
   plan.own_output = true;
   plan.strategy = way.strategy;
   plan.options = way.options;
   plan.command = {std::filesystem::read_symlink("/proc/self/exe").string(), "--worker", in_a_word(task)};
-  return session::launch(plan);
+  return launch::launch(plan);
 }
 
 // What the workers have seen, all the same.

@@ -11,7 +11,7 @@
 
 #include "starling/core/error.h"
 #include "starling/core/text.h"
-#include "starling/torch/gated.h"
+#include "starling/torch/gated_sequential.h"
 #include "starling/torch/session.h"
 
 namespace starling::torch {
@@ -128,7 +128,7 @@ class Training {
   std::unique_ptr<to::Optimizer> optimizer_ = make_optimizer(task_.optimizer, parameters_);
   Session session_{net_, *optimizer_,
                    SessionOptions{.equal_batches = true, .clip_norm = task_.clip == "clipped" ? 0.2 : 0}};
-  Gated gated_{session_, net_};
+  GatedSequential gated_{session_, net_};
   std::vector<float> seen_;
 };
 
@@ -140,7 +140,7 @@ WorkerTask task_of(const std::string& word) {
 }  // namespace
 
 std::string in_a_word(const WorkerTask& task) {
-  return join(
+  return join_texts(
       std::vector<std::string>{task.optimizer, task.forward, task.rate, task.clip, task.look, task.folder},
       ",");
 }

@@ -13,9 +13,9 @@
 #include <set>
 
 #include "starling/core/error.h"
+#include "starling/launch/forked_ranks.h"
 #include "starling/runtime/deadline.h"
 #include "starling/runtime/run.h"
-#include "starling/session/forked_ranks.h"
 #include "starling/transport/shm/handover.h"
 #include "tests/support/check.h"
 
@@ -23,8 +23,8 @@ namespace starling::transport {
 namespace {
 
 using namespace std::chrono_literals;
+using launch::ForkedRanks;
 using runtime::Task;
-using session::ForkedRanks;
 using testing::check;
 using testing::check_contains;
 

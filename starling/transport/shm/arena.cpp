@@ -104,7 +104,7 @@ Arena::Arena(Descriptor memory, std::vector<Descriptor> doorbells, std::size_t h
 void Arena::set_members(std::vector<Rank> members) {
   if (members.size() != doorbells_.size()) {
     throw InvalidArgument(concat("the shared memory is for ", doorbells_.size(), " ranks, the host has ",
-                                 members.size(), ": ", join(members)));
+                                 members.size(), ": ", join_texts(members)));
   }
   members_ = std::move(members);
   slots_.assign(static_cast<std::size_t>(members_.back()) + 1, -1);

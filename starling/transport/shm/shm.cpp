@@ -76,7 +76,7 @@ ShmTransport::ShmTransport(runtime::LoopScheduler& loop, const std::shared_ptr<s
 }
 
 ShmTransport::ShmTransport(runtime::LoopScheduler& loop, const std::shared_ptr<shm::Arena>& arena, Rank rank,
-                           int size, wire::Remote::Setting others)
+                           int size, wire::Remote::Options others)
     : ShmTransport(loop, arena, rank, size) {
   name_ = concat(arena_->ranks() > 1 ? "shm+" : "", others.engine->name());
   remote_ = std::make_unique<wire::Remote>(

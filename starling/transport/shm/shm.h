@@ -37,7 +37,7 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
                const std::optional<Link>& link = {});
   // One of `size` ranks, of which the arena's members are on this host and the setting's peers on others.
   ShmTransport(runtime::LoopScheduler& loop, const std::shared_ptr<shm::Arena>& arena, Rank rank, int size,
-               wire::Remote::Setting others);
+               wire::Remote::Options others);
   // Leaves: to the others this rank is lost from now on.
   ~ShmTransport() override;
 

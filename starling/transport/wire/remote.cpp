@@ -51,7 +51,7 @@ class Remote::Offer final : public Arrival {
   bool taken_;
 };
 
-Remote::Remote(runtime::LoopScheduler& loop, Matcher& matcher, Setting setting, Lose lose)
+Remote::Remote(runtime::LoopScheduler& loop, Matcher& matcher, Options setting, Lose lose)
     : loop_(loop),
       matcher_(matcher),
       engine_(std::move(setting.engine)),

@@ -30,7 +30,7 @@ class Remote final : private Engine::Client {
  public:
   static constexpr Duration kDefaultSilence = std::chrono::seconds(5);
 
-  struct Setting {
+  struct Options {
     std::unique_ptr<Engine> engine;  // connected to the peers
     std::vector<Rank> peers;
     Duration silence = kDefaultSilence;  // after which a rank is lost
@@ -38,7 +38,7 @@ class Remote final : private Engine::Client {
   using Lose = std::function<void(Rank rank, const std::string& why)>;
 
   // `lose` is called once for each peer that is lost. It ends the receives from it.
-  Remote(runtime::LoopScheduler& loop, Matcher& matcher, Setting setting, Lose lose);
+  Remote(runtime::LoopScheduler& loop, Matcher& matcher, Options setting, Lose lose);
   // Says good-bye.
   ~Remote();
 

@@ -1,0 +1,69 @@
+#include "cli/bench/bench_train_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace starling::cli {
+namespace {
+
+// "1:4,3:2", "-" if all are equal
+std::string slow_text(const std::vector<double>& slow) {
+  std::string text;
+  for (std::size_t i = 0; i < slow.size(); ++i) {
+    if (slow[i] != 1) text += fmt::format("{}{}:{}", text.empty() ? "" : ",", i, slow[i]);
+  }
+  return text.empty() ? "-" : text;
+}
+
+std::string text_of(std::optional<double> value, int digits) {
+  return value ? fmt::format("{:.{}f}", *value, digits) : "-";
+}
+
+nlohmann::ordered_json number_or_null(std::optional<double> value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+std::optional<double> quotient(std::optional<double> a, std::optional<double> b) {
+  return a && b ? std::optional(*a / *b) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> TrainRow::rate() const {
+  if (rates.empty()) return std::nullopt;
+  std::vector<double> sorted = rates;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t middle = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+std::optional<double> TrainRow::vs_ddp() const { return quotient(rate(), ddp); }
+
+std::optional<double> TrainRow::efficiency() const { return quotient(rate(), limit); }
+
+std::string train_header() {
+  return fmt::format("{:<10}{:<24}{:>8}  {:<10}{:>10}{:>8}{:>12}", "system", "strategy", "workers", "slow",
+                     "samples/s", "vs ddp", "efficiency");
+}
+
+std::string line_of(const TrainRow& row) {
+  return fmt::format("{:<10}{:<24}{:>8}  {:<10}{:>10}{:>8}{:>12}", row.system, row.strategy, row.slow.size(),
+                     slow_text(row.slow), text_of(row.rate(), 0), text_of(row.vs_ddp(), 2),
+                     text_of(row.efficiency(), 2));
+}
+
+nlohmann::ordered_json to_json(const TrainRow& row) {
+  nlohmann::ordered_json json;
+  json["system"] = row.system;
+  json["strategy"] = row.strategy;
+  json["workers"] = row.slow.size();
+  json["slow"] = row.slow;
+  json["samples_per_second"] = number_or_null(row.rate());
+  json["rounds"] = row.rates;
+  json["vs_ddp"] = number_or_null(row.vs_ddp());
+  json["efficiency"] = number_or_null(row.efficiency());
+  return json;
+}
+
+}  // namespace starling::cli

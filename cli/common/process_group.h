@@ -1,0 +1,19 @@
+// The processes behind one contestant of the benchmark.
+#pragma once
+
+#include <string>
+
+namespace starling::cli {
+
+// Destroying it ends whoever still runs.
+class ProcessGroup {
+ public:
+  virtual ~ProcessGroup() = default;
+
+  // Whether one has ended, without waiting for it.
+  virtual bool any_ended() = 0;
+  // Ends them all. What they said last or how they ended, in one line; empty if nothing is known.
+  virtual std::string last_words() = 0;
+};
+
+}  // namespace starling::cli

@@ -1,0 +1,72 @@
+#include "cli/simulate/simulate_checks.h"
+
+#include "starling/core/error.h"
+#include "starling/record/span.h"
+
+namespace starling::cli {
+namespace {
+
+void refuse(const SimulateText::Given& value, std::string_view flag, bool useless, std::string_view why) {
+  if (value && useless) throw InvalidArgument(concat(flag, ": '", *value, "'; ", why));
+}
+
+}  // namespace
+
+void check_use(const SimulateText& text) {
+  const std::string& workload = text.workload;
+  const bool replay = workload.starts_with("replay:");
+  refuse(text.params, "--params", replay || workload == "mlp",
+         concat("workload ", workload, " has a size of its own; allowed with quadratic, logistic"));
+  refuse(text.noise, "--noise", workload != "quadratic",
+         concat("workload ", workload, " has none; allowed with quadratic"));
+  refuse(text.data_seed, "--data-seed", replay, concat("workload ", workload, " has no data"));
+  refuse(text.step_time, "--step-time", replay, concat("workload ", workload, " has times of its own"));
+  refuse(text.momentum, "--momentum", text.optimizer != "sgd",
+         concat(text.optimizer, " has none; allowed with sgd"));
+  refuse(text.seed, "--seed", text.seeds.has_value(), "allowed: either --seed or --seeds");
+  if (text.nesterov && text.optimizer != "sgd") throw InvalidArgument("--nesterov: allowed with sgd");
+  if (text.force && !text.out) throw InvalidArgument("--force needs --out, whose files it replaces");
+}
+
+std::optional<double> known_steps(const sim::Simulation& simulation) {
+  if (simulation.until < Time(kForever) || simulation.stop_at_target) return {};
+  return static_cast<double>(simulation.steps) * static_cast<double>(simulation.cluster.workers.size());
+}
+
+void check_memory(const sim::Simulation& simulation, std::size_t parameters, std::size_t memory) {
+  const std::size_t workers = simulation.cluster.workers.size();
+  const auto available = static_cast<double>(memory);
+  // A worker has a model and a gradient.
+  const double models = 2.0 * sizeof(float) * static_cast<double>(workers) * static_cast<double>(parameters);
+  if (models > available) {
+    throw InvalidArgument(concat("--params: ", parameters, " on each of ", workers, " workers need at least ",
+                                 static_cast<std::uint64_t>(models) >> 20, " MiB of memory, and ",
+                                 memory >> 20, " are available"));
+  }
+  const double notes = sizeof(record::Span) * known_steps(simulation).value_or(0);
+  if (notes > available) {
+    throw InvalidArgument(concat("--steps: ", simulation.steps, " of each of ", workers,
+                                 " workers need at least ", static_cast<std::uint64_t>(notes) >> 20,
+                                 " MiB of memory, and ", memory >> 20, " are available"));
+  }
+}
+
+void check_targets(const sim::Simulation& simulation, const std::string& workload) {
+  const bool any = simulation.target_loss || simulation.target_accuracy;
+  if (simulation.stop_at_target && !any) {
+    throw InvalidArgument("--stop-at-target needs --target-loss or --target-accuracy");
+  }
+  if (any && simulation.workload->ghost()) {
+    throw InvalidArgument(concat("--target-", simulation.target_loss ? "loss" : "accuracy", ": workload ",
+                                 workload,
+                                 " has times and sizes only; allowed with quadratic, logistic, mlp"));
+  }
+  if (!simulation.target_accuracy) return;
+  const std::vector<float> zeros(simulation.workload->parameters());
+  if (!simulation.workload->evaluate(zeros).accuracy) {
+    throw InvalidArgument(
+        concat("--target-accuracy: workload ", workload, " has no accuracy; allowed with logistic, mlp"));
+  }
+}
+
+}  // namespace starling::cli

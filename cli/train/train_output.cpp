@@ -1,0 +1,67 @@
+#include "cli/train/train_output.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/common/run_json.h"
+#include "starling/core/version.h"
+#include "starling/record/events.h"
+#include "starling/record/report.h"
+#include "starling/record/summary.h"
+#include "starling/record/trace.h"
+
+namespace starling::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string config(const TrainPlan& plan, const std::vector<std::string>& words) {
+  const torch::TrainOptions& setting = plan.setting;
+  Json json;
+  json["version"] = version();
+  json["command"] = "train";
+  json["flags"] = words;
+  json["strategy"] = plan.strategy->name;
+  json["options"] =
+      strategy::Options::parse(plan.strategy->options, plan.strategy->name, plan.options).values();
+  json["workers"] = plan.workers;
+  json["model"] = setting.model;
+  json["data"] = plan.data;
+  json["shards"] = setting.dynamic_shards ? "dynamic" : "equal";
+  json["batch"] = setting.batch;
+  json["seed"] = setting.seed;
+  json["optimizer"] = optimizer_json(setting.optimizer);
+  json["lr_schedule"] = optim::name_of(setting.schedule);
+  json["warmup"] = setting.warmup;
+  if (setting.pace) json["pace_seconds"] = seconds_of(*setting.pace);
+  if (plan.link) json["link"] = transport::text_of(*plan.link);
+  json["cluster"] = cluster_json(setting.cluster);
+  return json.dump(2) + "\n";
+}
+
+}  // namespace
+
+std::optional<record::RunFolder> open_run_folder(const TrainPlan& plan,
+                                                 const std::vector<std::string>& words) {
+  if (!plan.out) return {};
+  std::optional<record::RunFolder> folder(std::in_place, *plan.out, plan.force);
+  folder->write("run.json", config(plan, words));
+  return folder;
+}
+
+void write_run(const TrainPlan& plan, const record::RunRecord& run, const data::TensorFile& model) {
+  const record::WaitAnalysis waits = record::analyse_waits(run);
+  const std::string summary = record::summary_json(run, waits);
+  if (plan.out) {
+    const record::RunFolder folder = record::RunFolder::existing(*plan.out);
+    folder.write("events.jsonl", [&](std::ostream& out) { record::write_events(out, run); });
+    folder.write("trace.json", [&](std::ostream& out) { record::write_trace(out, run, waits); });
+    data::write_safetensors(folder.path() / "model.safetensors", model);
+    folder.write("summary.json", summary);
+  }
+  fmt::print("{}", plan.json ? summary : record::report_text(run, waits));
+  if (plan.out && !plan.json) fmt::print("files in {}\n", *plan.out);
+}
+
+}  // namespace starling::cli

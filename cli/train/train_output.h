@@ -1,0 +1,22 @@
+// What a run of `starling train` leaves: its folder and its report.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/train/train_plan.h"
+#include "starling/data/safetensors.h"
+#include "starling/record/run_folder.h"
+#include "starling/record/run_record.h"
+
+namespace starling::cli {
+
+// Checks --out, creates the folder and writes run.json. None without --out.
+std::optional<record::RunFolder> open_run_folder(const TrainPlan& plan,
+                                                 const std::vector<std::string>& words);
+
+// After the run: the files, and the table on standard output.
+void write_run(const TrainPlan& plan, const record::RunRecord& run, const data::TensorFile& model);
+
+}  // namespace starling::cli

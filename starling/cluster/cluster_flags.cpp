@@ -1,0 +1,144 @@
+#include "starling/cluster/cluster_flags.h"
+
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "starling/cluster/cluster_file.h"
+#include "starling/core/error.h"
+#include "starling/core/text.h"
+
+namespace starling::cluster {
+namespace {
+
+struct Form {
+  std::string_view flag;
+  Fault::Kind kind;
+  std::string_view text;
+};
+
+constexpr Form kSlow{"--slow", Fault::Kind::kSlow,
+                     "WORKER:FACTOR, WORKER:FACTOR@FROM or WORKER:FACTOR@FROM-TO"};
+constexpr Form kPause{"--pause", Fault::Kind::kPause, "WORKER@FROM or WORKER@FROM-TO"};
+constexpr Form kLink{"--link-slow", Fault::Kind::kLink,
+                     "HOST:FACTOR, HOST:FACTOR@FROM or HOST:FACTOR@FROM-TO"};
+constexpr Form kKill{"--kill", Fault::Kind::kKill, "WORKER@AT"};
+
+// "0:4@10s-20s" cut into "0", "4", "10s-20s".
+struct Parts {
+  std::string_view subject;
+  std::optional<std::string_view> factor;
+  std::optional<std::string_view> when;
+};
+
+// Cuts off what follows the separator.
+std::optional<std::string_view> cut(std::string_view& text, char separator) {
+  const std::size_t at = text.find(separator);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = text.substr(at + 1);
+  text = text.substr(0, at);
+  return rest;
+}
+
+Parts cut_parts(std::string_view text) {
+  Parts parts;
+  parts.when = cut(text, '@');
+  parts.factor = cut(text, ':');
+  parts.subject = text;
+  return parts;
+}
+
+// The one between two durations; that of an exponent, as in 1e-3, is none.
+std::size_t find_dash(std::string_view text) {
+  std::size_t dash = text.find('-');
+  while (dash != std::string_view::npos && dash > 0 && text[dash - 1] == 'e') dash = text.find('-', dash + 1);
+  return dash;
+}
+
+void read_interval(std::string_view text, std::string_view what, Fault& fault) {
+  const std::size_t dash = fault.kind == Fault::Kind::kKill ? std::string_view::npos : find_dash(text);
+  fault.from = Time(parse_duration(text.substr(0, dash), what));
+  if (dash != std::string_view::npos) fault.to = Time(parse_duration(text.substr(dash + 1), what));
+}
+
+// -1 if it is none; who uses the number refuses that.
+int worker_number(std::string_view text) {
+  int number = -1;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return stop == text.data() + text.size() && error == std::errc{} ? number : -1;
+}
+
+void apply_fault(const Form& form, std::string_view text, Cluster& cluster) {
+  const Parts parts = cut_parts(text);
+  const bool has_factor = form.kind == Fault::Kind::kSlow || form.kind == Fault::Kind::kLink;
+  if (parts.factor.has_value() != has_factor || !(parts.when || has_factor)) {
+    throw InvalidArgument(concat(form.flag, ": '", text, "' is not ", form.text));
+  }
+  const std::string what = concat(form.flag, ": '", text, "'");
+  Fault fault{.kind = form.kind};
+  fault.subject = form.kind == Fault::Kind::kLink ? find_host(cluster, parts.subject, what)
+                                                  : worker_number(parts.subject);
+  if (has_factor) fault.factor = parse_number(*parts.factor, what, kMinFactor, kMaxFactor);
+  if (parts.when) read_interval(*parts.when, what, fault);
+  add_fault(cluster, fault, what);
+}
+
+void apply_join(std::string_view text, Cluster& cluster) {
+  const Parts parts = cut_parts(text);
+  if (parts.factor || !parts.when) {
+    throw InvalidArgument(concat("--join: '", text, "' is not WORKER@AT"));
+  }
+  const std::string what = concat("--join: '", text, "'");
+  set_join(cluster, worker_number(parts.subject), Time(parse_duration(*parts.when, what)), what);
+}
+
+Cluster plain_cluster(const ClusterFlags& flags) {
+  if (flags.file) {
+    for (const auto& [flag, value] :
+         {std::pair("--workers", flags.workers), std::pair("--hosts", flags.hosts)}) {
+      if (value) {
+        throw InvalidArgument(concat(flag, ": '", *value, "': the cluster file '", *flags.file,
+                                     "' already says which workers and hosts there are"));
+      }
+    }
+    if (flags.file->empty()) throw InvalidArgument("--cluster: the name of the file is empty");
+    return read_cluster(*flags.file);
+  }
+  int workers = kDefaultWorkers;
+  if (flags.workers) workers = static_cast<int>(parse_integer(*flags.workers, "--workers", 1, kMaxWorkers));
+  int hosts = workers;
+  if (flags.hosts) hosts = static_cast<int>(parse_integer(*flags.hosts, "--hosts", 1, workers));
+  return even_cluster(workers, hosts, parse_link("10gbe", "--network"), parse_link("shm", "--inside"), {});
+}
+
+// For all hosts and workers, also those of a file.
+void apply_defaults(const ClusterFlags& flags, Cluster& cluster) {
+  if (flags.network) {
+    cluster.network = parse_link(*flags.network, "--network");
+    for (HostSpec& host : cluster.hosts) host.outside = cluster.network;
+  }
+  if (flags.inside) {
+    const Link inside = parse_link(*flags.inside, "--inside");
+    for (HostSpec& host : cluster.hosts) host.inside = inside;
+  }
+  if (flags.jitter) {
+    const Jitter jitter = parse_jitter(*flags.jitter, "--jitter");
+    for (WorkerSpec& worker : cluster.workers) worker.jitter = jitter;
+  }
+}
+
+}  // namespace
+
+Cluster make_cluster(const ClusterFlags& flags) {
+  Cluster cluster = plain_cluster(flags);
+  apply_defaults(flags, cluster);
+  for (const std::string& text : flags.join) apply_join(text, cluster);
+  check_start(cluster, "--join");
+  for (const std::string& text : flags.slow) apply_fault(kSlow, text, cluster);
+  for (const std::string& text : flags.pause) apply_fault(kPause, text, cluster);
+  for (const std::string& text : flags.link) apply_fault(kLink, text, cluster);
+  for (const std::string& text : flags.kill) apply_fault(kKill, text, cluster);
+  return cluster;
+}
+
+}  // namespace starling::cluster

@@ -1,0 +1,100 @@
+// The generator's book: which groups there are, who has to run which next, and who waits for an answer. The
+// one source of the groups' numbers. It sends nothing: what is to be told is returned.
+//
+// Invariants: a worker's groups are in the order of their numbers; all members of a group get it in one
+// action. So the unfinished group with the smallest number is the next one of each of its members, who come
+// to it when they next synchronise; it ends, and by induction all do.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "starling/coordination/group_messages.h"
+#include "starling/coordination/group_policy.h"
+
+namespace starling::coordination {
+
+class GroupTable {
+ public:
+  // What is to be told to a worker. A group of number 0 means that it goes on alone.
+  struct Answer {
+    Rank to = 0;
+    IssuedGroup group;
+    bool last = true;
+    double weight = 1;
+    Time asked{};  // since when the worker has waited for this
+  };
+  using Answers = std::vector<Answer>;
+
+  // How much it had to do.
+  struct Tally {
+    std::uint64_t requests = 0;
+    std::uint64_t groups = 0;
+    std::uint64_t members = 0;  // of all these groups
+
+    Tally& operator+=(const Tally& other) {
+      requests += other.requests;
+      groups += other.groups;
+      members += other.members;
+      return *this;
+    }
+  };
+
+  // Everybody is there.
+  GroupTable(std::vector<int> host_of, std::unique_ptr<GroupPolicy> policy);
+
+  // kAsk, kLeave and kDone.
+  Answers ask(Rank worker, const GroupMessage& note, Time now);
+  Answers leave(Rank worker, const GroupMessage& note, Time now);
+  void done(const IssuedGroup& group, Time now);
+  Answers look(Time now);
+
+  // When look() shall be called next.
+  std::optional<Time> due() const { return due_; }
+  const Tally& tally() const { return tally_; }
+
+  // Into a new book: what the living say of themselves, by worker; none of who is lost. What nobody has been
+  // told of is forgotten.
+  using States = std::vector<std::optional<GroupMessage>>;
+  Answers restore(const States& states, Time now);
+
+ private:
+  using SharedGroup = std::shared_ptr<const IssuedGroup>;
+  struct Entry {
+    SharedGroup group;
+    double weight = 1;
+  };
+  struct Desk {
+    std::deque<Entry> groups;  // not finished, by number
+    bool asking = false;       // waits for an answer
+    std::uint64_t until = 0;   // the last group that this synchronisation has to run
+    Time asked{};
+  };
+
+  Desk& desk(Rank worker) { return desks_[static_cast<std::size_t>(worker)]; }
+  void open(Rank worker, std::uint64_t finished, Time now);
+  void finish(Rank worker, std::uint64_t number);
+  void trains(Rank worker);
+  void remove(Rank worker);
+  void add(const SharedGroup& group, Rank member, double weight);
+  void carry_out(const GroupPolicy::Decision& decision, Answers& answers);
+  void synchronise(Rank worker, Answers& answers);
+  // The last group of a synchronisation that goes as far as this one.
+  std::uint64_t last_if(const Entry& entry) const;
+  void answer(Rank worker, Answers& answers);
+  void go_on_alone(Rank worker, Answers& answers);
+  void restore_groups(const States& states);
+
+  WorkerRoster roster_;
+  std::unique_ptr<GroupPolicy> policy_;
+  std::vector<Desk> desks_;
+  std::uint64_t next_number_ = 1;
+  std::optional<Time> due_;
+  Time now_{};
+  Tally tally_;
+};
+
+}  // namespace starling::coordination

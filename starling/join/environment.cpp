@@ -1,0 +1,20 @@
+#include "starling/join/environment.h"
+
+#include <unistd.h>
+
+#include <string_view>
+
+namespace starling::join {
+
+EnvironmentVariables process_environment() {
+  EnvironmentVariables variables;
+  for (char** word = environ; word != nullptr && *word != nullptr; ++word) {
+    const std::string_view text = *word;
+    const std::size_t cut = text.find('=');
+    // Of two with one name the first counts, as for getenv.
+    if (cut != std::string_view::npos) variables.emplace(text.substr(0, cut), text.substr(cut + 1));
+  }
+  return variables;
+}
+
+}  // namespace starling::join

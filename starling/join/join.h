@@ -1,0 +1,35 @@
+// Joins the run that a process was started in: the processes meet, at a rendezvous or through MPI, and learn
+// where each of them is. Those of one host share memory; others are reached through the network. Where all
+// are on one host anyway, they meet in its memory.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "starling/join/run_environment.h"
+#include "starling/runtime/loop_scheduler.h"
+#include "starling/transport/transport.h"
+
+namespace starling::transport::wire {
+class MpiWorld;
+}
+
+namespace starling::join {
+
+struct Joined {
+  std::unique_ptr<transport::Transport> net;
+  std::vector<int> host_of_rank = {};  // counted in the order of their lowest ranks; empty: all on one
+  std::shared_ptr<transport::wire::MpiWorld> mpi = {};  // if it was used; must outlive the transport
+};
+
+// Whether the standing is of a process that has to look for others by itself.
+bool joins_by_itself(const RunEnvironment& environment);
+
+// For such a standing. Rank 0 holds the rendezvous, or makes the memory. Returns when all processes of this
+// host have come together. Throws Timeout that names who or what is missing, and Error if the network library
+// does not work or processes do not fit together.
+Joined join_run(runtime::LoopScheduler& loop, const RunEnvironment& environment,
+                Duration patience = std::chrono::seconds(60));
+
+}  // namespace starling::join

@@ -1,0 +1,54 @@
+#include "starling/join/run_context.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "starling/core/error.h"
+#include "starling/core/log.h"
+#include "starling/join/join.h"
+#include "starling/strategy/registry.h"
+#include "starling/transport/shm/handover.h"
+#include "starling/transport/shm/shm.h"
+
+namespace starling::join {
+
+namespace {
+
+constexpr Duration kPatience = std::chrono::seconds(30);  // for the launcher to hand out the memory
+
+std::unique_ptr<strategy::Strategy> make_strategy(const RunEnvironment& environment) {
+  const strategy::StrategyEntry& row = strategy::find_strategy(environment.strategy);
+  return row.make(strategy::Options::parse(row.options, row.name, environment.options), environment.workers);
+}
+
+void tell_transport(const RunEnvironment& environment, const transport::Transport& net) {
+  const auto last = std::max_element(environment.host_of_rank.begin(), environment.host_of_rank.end());
+  if (environment.rank != 0 || last == environment.host_of_rank.end() || *last == 0) return;
+  stderr_log(LogLevel::kInfo)(LogLevel::kInfo, concat(environment.ranks, " ranks on ", *last + 1,
+                                                      " hosts, connected by ", net.name()));
+}
+
+}  // namespace
+
+RunContext::RunContext(RunEnvironment environment)
+    : environment_(std::move(environment)), strategy_(make_strategy(environment_)) {
+  if (joins_by_itself(environment_)) {
+    if (environment_.link && environment_.host_socket.empty())
+      throw InvalidArgument("a link is emulated on one host only, and the ranks of this run meet " +
+                            join_method_text(environment_));
+    Joined joined = join_run(loop_, environment_);
+    environment_.host_of_rank = std::move(joined.host_of_rank);
+    mpi_ = std::move(joined.mpi);
+    net_ = std::move(joined.net);
+    tell_transport(environment_, *net_);
+    return;
+  }
+  auto arena = environment_.arena.empty() ? transport::shm::Arena::create(environment_.ranks)
+                                          : transport::shm::fetch_arena(environment_.arena, kPatience);
+  net_ = std::make_unique<transport::ShmTransport>(loop_, std::move(arena), environment_.rank,
+                                                   environment_.link);
+}
+
+RunContext::~RunContext() = default;
+
+}  // namespace starling::join

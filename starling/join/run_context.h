@@ -1,0 +1,39 @@
+// A process's part in a run: its loop, its transport and its strategy, as the environment says.
+#pragma once
+
+#include <memory>
+
+#include "starling/join/run_environment.h"
+#include "starling/runtime/loop_scheduler.h"
+#include "starling/strategy/strategy.h"
+#include "starling/transport/transport.h"
+
+namespace starling::transport::wire {
+class MpiWorld;
+}
+
+namespace starling::join {
+
+class RunContext {
+ public:
+  // Joins the run that this process was started in, by `starling launch`, mpirun, srun or torchrun; alone it
+  // is a run of one. Of a run on several hosts rank 0 says on stderr by what they are connected. Throws
+  // InvalidArgument if the environment makes no sense, Timeout if the launcher or the others are not there.
+  RunContext() : RunContext(read_run_environment()) {}
+  explicit RunContext(RunEnvironment environment);
+  ~RunContext();
+
+  const RunEnvironment& environment() const { return environment_; }
+  runtime::LoopScheduler& loop() { return loop_; }
+  transport::Transport& net() { return *net_; }
+  const strategy::Strategy& strategy() const { return *strategy_; }
+
+ private:
+  RunEnvironment environment_;
+  std::unique_ptr<strategy::Strategy> strategy_;
+  std::shared_ptr<transport::wire::MpiWorld> mpi_;  // if it was used to join
+  runtime::LoopScheduler loop_;
+  std::unique_ptr<transport::Transport> net_;
+};
+
+}  // namespace starling::join

@@ -1,0 +1,58 @@
+// Where a process stands in a run: its launcher tells it through variables of the environment.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "starling/core/types.h"
+#include "starling/join/environment.h"
+#include "starling/strategy/options.h"
+#include "starling/transport/link.h"
+
+namespace starling::join {
+
+struct RunEnvironment {
+  Rank rank = 0;
+  int workers = 1;    // ranks 0 to workers-1 train
+  int ranks = 1;      // with the one that only serves, if there is one
+  std::string arena;  // the socket that hands out the shared memory; empty: alone, or by the rendezvous
+  // Of a run on several hosts: the address that rank 0 listens on, the secret of the job, and what carries
+  // messages between hosts.
+  std::string rendezvous = {};
+  std::string token = {};
+  std::string transport = "auto";
+  std::optional<Duration> silence = {};  // after which a rank of another host counts as lost
+  // Of ranks that mpirun, srun or torchrun started: the socket on which rank 0 hands out the memory, if all
+  // are on this host; or that they tell each other through MPI where they are.
+  std::string host_socket = {};
+  bool through_mpi = false;
+  std::string started_by = {};         // "torchrun: RANK=2 of WORLD_SIZE=4, ..."; empty: it is alone
+  std::vector<int> host_of_rank = {};  // known once the process has joined; empty: all on one
+  std::string strategy = "allreduce";
+  strategy::OptionTexts options;
+  std::optional<transport::Link> link;  // emulated between the ranks, each of which counts as a host
+
+  bool trains() const { return rank < workers; }
+};
+
+// What STARLING_RANK, STARLING_WORKERS, STARLING_RANKS and STARLING_ARENA say, which are set together or not
+// at all; on several hosts STARLING_RENDEZVOUS ("node1:4000") and STARLING_TOKEN stand in place of the last.
+// Without them, what mpirun, srun or torchrun say (launcher_detection.h), and without these a run of one. And
+// STARLING_TRANSPORT ("auto", "ucx", "mpi" or "shm"), STARLING_SILENCE ("5s"), STARLING_STRATEGY,
+// STARLING_OPTIONS ("mode=ssp,staleness=3") and STARLING_LINK ("1gbe" or "40gbit/5us"). Throws
+// InvalidArgument naming the variable.
+RunEnvironment read_run_environment(const EnvironmentVariables& variables);
+RunEnvironment read_run_environment();
+
+// How many of so many ranks train: all, or all but the last, which the strategy keeps for its service.
+int training_ranks(const std::string& strategy, const strategy::OptionTexts& options, int ranks);
+
+// How such a process joins, for people: "by shared memory, socket starling-...", "at node1:4000".
+std::string join_method_text(const RunEnvironment& environment);
+
+// The variables that make another process read this.
+std::vector<std::pair<std::string, std::string>> variables_of(const RunEnvironment& environment);
+
+}  // namespace starling::join

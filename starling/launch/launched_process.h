@@ -1,0 +1,108 @@
+// A worker that a launcher started, itself or through an agent: its output comes back line by line, its end
+// is noticed.
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "starling/runtime/loop_scheduler.h"
+#include "starling/transport/shm/arena.h"
+
+namespace starling::launch {
+
+// What is written to `output` gets `prefix` before each line; a line is one write(2).
+class PrefixedLines {
+ public:
+  PrefixedLines(std::string prefix, int output) : prefix_(std::move(prefix)), output_(output) {}
+  void add(std::string_view text);
+  // Calls `seen` once, for the first line that ends in `text`, which is not passed on.
+  void await(std::string text, std::function<void()> seen);
+  // The rest, which has no line end.
+  void flush();
+
+ private:
+  bool is_awaited(std::string_view& line);
+  void write_line(std::string_view line) const;
+
+  std::string prefix_;
+  int output_;
+  std::string rest_;
+  std::string awaited_;
+  std::function<void()> seen_;
+};
+
+class LaunchedProcess {
+ public:
+  using Variables = std::vector<std::pair<std::string, std::string>>;
+
+  struct Start {
+    std::optional<std::string> prefix;  // without, it writes where this process writes
+    std::vector<std::string> command;
+    Variables variables;
+    sigset_t mask{};  // of signals
+    // The command is an agent, and this is for the shell that it reaches (remote_command.h): the program
+    // runs there.
+    std::optional<std::string> script = {};
+  };
+
+  // Both are called from the loop.
+  struct Watch {
+    std::function<void()> ended;  // once, when it has ended and all of its output has been passed on
+    std::function<void()> started = nullptr;  // once, when an agent has started the program
+  };
+
+  // Starts it. It leads a process group of its own and dies with this process.
+  LaunchedProcess(runtime::LoopScheduler& loop, const Start& start, Watch watch);
+  // Kills it and its children if it still runs.
+  ~LaunchedProcess();
+  LaunchedProcess(const LaunchedProcess&) = delete;
+  LaunchedProcess& operator=(const LaunchedProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  bool running() const { return running_; }
+  // To the program and its children, wherever they are.
+  void signal(int number) const;
+  // Kills the process itself, an agent that does not come to its end.
+  void abandon() const;
+  // Has the program been started? If not, its agent could not do it.
+  bool started() const { return started_; }
+
+  // After its end: 128 and the number of the signal that killed it, as in a shell.
+  int exit_code() const { return exit_code_; }
+  // "exit code 3", "signal 9 (Killed)"
+  std::string how_ended() const;
+
+ private:
+  struct Stream {
+    transport::shm::Descriptor pipe;
+    PrefixedLines lines;
+    bool open = false;
+  };
+
+  void open(Stream& stream, transport::shm::Descriptor pipe);
+  void converse(const std::string& script);
+  void read_from(Stream& stream);
+  void collect();
+  void finish_if_silent();
+
+  runtime::LoopScheduler& loop_;
+  Watch watch_;
+  bool started_;
+  pid_t pid_ = -1;
+  transport::shm::Descriptor handle_;   // readable when it has ended
+  transport::shm::Descriptor channel_;  // an agent's standard input
+  Stream out_;
+  Stream err_;
+  bool running_ = true;
+  bool finished_ = false;
+  int exit_code_ = 0;
+  int signal_ = 0;
+};
+
+}  // namespace starling::launch

@@ -1,0 +1,55 @@
+// A file that is there completely or not at all.
+#pragma once
+
+#include <filesystem>
+#include <ostream>
+#include <streambuf>
+#include <vector>
+
+namespace starling::record {
+
+// Remembers why the system would not write; std::filebuf does not tell.
+class DescriptorBuffer : public std::streambuf {
+ public:
+  explicit DescriptorBuffer(int descriptor);
+
+  // Writes the rest. The first error number of all writes, 0 if there was none.
+  int finish();
+
+ protected:
+  int_type overflow(int_type next) override;
+  int sync() override;
+
+ private:
+  bool drain();
+
+  int descriptor_;
+  int error_ = 0;
+  std::vector<char> buffer_;
+};
+
+// Written without a name, which publish() gives it; without publish() it is gone, even if the process is
+// killed. Where the file system cannot do that it is written as PATH.part, which a killed process leaves.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  std::ostream& stream() { return stream_; }
+
+  // Error if anything could not be written. Once.
+  void publish();
+
+ private:
+  void fail(int error) const;
+
+  std::filesystem::path path_;
+  std::filesystem::path part_;
+  int descriptor_;
+  DescriptorBuffer buffer_;
+  std::ostream stream_;
+};
+
+}  // namespace starling::record

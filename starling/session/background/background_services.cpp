@@ -1,0 +1,109 @@
+#include "starling/session/background/background_services.h"
+
+#include <chrono>
+
+#include "starling/core/error.h"
+#include "starling/runtime/deadline.h"
+
+namespace starling::session {
+
+using runtime::Task;
+
+namespace {
+
+// For the others after an error. If a rank was lost they have failed for the same reason; if not, they cannot
+// end before this one leaves.
+constexpr Duration kGraceAfterLoss = std::chrono::seconds(5);
+constexpr Duration kGrace = std::chrono::milliseconds(500);
+
+Duration grace_after(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const PeerLost&) {
+    return kGraceAfterLoss;
+  } catch (...) {
+    return kGrace;
+  }
+}
+
+std::string text_of(const std::exception_ptr& error) {
+  if (!error) return {};
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& what) {
+    return what.what();
+  } catch (...) {
+    return "an error that is no std::exception";
+  }
+}
+
+}  // namespace
+
+BackgroundServices::BackgroundServices(const strategy::RunInfo& info, RealWorker& worker,
+                                       const Options& setting, std::uint64_t last_step,
+                                       const Callbacks& callbacks, const CheckpointState& kept)
+    : worker_(worker),
+      control_(worker.net()),
+      stop_(worker.net(), control_,
+            {.workers = info.workers,
+             .lockstep = setting.lockstep,
+             .until = setting.until,
+             .begun = worker.step(),
+             .steps = last_step}),
+      records_(worker.net(), control_, info, setting.keep_record),
+      reports_(worker, control_, records_, callbacks, setting.report),
+      snapshots_(worker, control_, callbacks, setting.snapshot_every),
+      checkpoint_(worker, control_, callbacks, kept, setting.save_every) {
+  worker.journal().keeps_spans = setting.keep_record;
+}
+
+// The checkpoint before the end, so that the last step can be saved.
+RealWorker::StepHooks BackgroundServices::hooks() { return {&reports_, &checkpoint_, &stop_, &snapshots_}; }
+
+void BackgroundServices::begin(Time origin) {
+  records_.begin(origin);
+  snapshots_.begin(origin);
+  stop_.begin(origin);
+}
+
+Task<> BackgroundServices::run() {
+  runtime::Scope scope(co_await runtime::this_context());
+  scope.spawn(control_.run(), "letters");
+  scope.spawn(stop_.watch(), "the end");
+  scope.spawn(reports_.run(), "statuses");
+  co_await scope.join();
+}
+
+Task<> BackgroundServices::conclude(std::exception_ptr error) {
+  const Time now = worker_.now();
+  stop_.finished(worker_.step());
+  checkpoint_.finished();
+  reports_.finished();
+  if (!error) co_await snapshots_.finished();
+  records_.bring_in(worker_.journal(), now, text_of(error));
+}
+
+Task<> BackgroundServices::see_off(std::exception_ptr error) {
+  if (!error) {
+    co_await all_brought_in();
+    if (worker_.rank() == 0) co_await snapshots_.concluded();
+    co_return;
+  }
+  // No pictures: of a run that failed there is no last one.
+  Task<> limited = runtime::with_deadline(grace_after(error), "the others' records", all_brought_in());
+  try {
+    co_await limited;
+  } catch (const Timeout&) {  // the record says of whom nothing is known
+  }
+}
+
+Task<> BackgroundServices::all_brought_in() {
+  if (worker_.rank() == 0) {
+    co_await records_.gathered();
+    co_await reports_.concluded();
+  } else {
+    co_await records_.delivered();
+  }
+}
+
+}  // namespace starling::session

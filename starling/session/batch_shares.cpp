@@ -1,0 +1,149 @@
+#include "starling/session/batch_shares.h"
+
+#include <cstring>
+#include <utility>
+
+#include "starling/core/error.h"
+#include "starling/runtime/scope.h"
+#include "starling/strategy/worker.h"
+
+namespace starling::session {
+
+using runtime::Task;
+using strategy::bytes_of;
+using transport::Transport;
+
+namespace {
+
+constexpr Tag kRequest = (Tag{0xff} << 56) | 16;
+constexpr Tag kAnswer = (Tag{0xff} << 56) | 17;
+
+struct Answer {
+  std::uint64_t refused = 0;  // 1: others have `batches` in this epoch
+  std::uint64_t batches = 0;
+  Share share;
+};
+
+Answer answer_to(BatchAssignment& dispenser, Rank from, const ShareRequest& request) {
+  const std::optional<Share> share = dispenser.next(from, request.epoch, request.batches);
+  if (share) return {0, 0, *share};
+  return {1, dispenser.batches_of(request.epoch), {}};
+}
+
+ShareRequest read_request(const transport::Letter& letter) {
+  ShareRequest request;
+  if (letter.bytes.size() != sizeof request) {
+    throw Error(concat("a request of rank ", letter.from, " for a share has ", letter.bytes.size(),
+                       " bytes instead of ", sizeof request));
+  }
+  std::memcpy(&request, letter.bytes.data(), sizeof request);
+  return request;
+}
+
+Task<> answer_one(Transport& net, BatchAssignment& dispenser) {
+  const transport::Letter letter = co_await net.recv_any(kRequest, kForever);
+  Answer answer = answer_to(dispenser, letter.from, read_request(letter));
+  try {
+    co_await net.send(letter.from, kAnswer, bytes_of(answer));
+  } catch (const PeerLost&) {
+    // Its batch is lost with it.
+  }
+}
+
+}  // namespace
+
+void check(const ShareRules& rules, bool equal_batches) {
+  if (!rules.dynamic || !rules.lockstep || !equal_batches) return;
+  throw InvalidArgument(
+      "shares by demand for workers that make their steps together, and equal batches; allowed: unequal "
+      "batches, since some of them are empty");
+}
+
+Task<> BatchShares::run(Transport& net) {
+  runtime::Scope scope(co_await runtime::this_context());
+  scope.spawn(pass_on(net), "own requests");
+  if (rank_ == 0) scope.spawn(serve(net), "requests of others");
+  co_await scope.join();
+}
+
+Task<> BatchShares::serve(Transport& net) {
+  runtime::Event never("a request for a share", runtime::Event::Kind::kRare);
+  try {
+    for (;;) co_await answer_one(net, assignment_);
+  } catch (const PeerLost&) {
+    // All others are.
+  }
+  co_await never;
+}
+
+Task<Share> BatchShares::ask(Transport& net, ShareRequest request) {
+  Answer answer;
+  if (rank_ == 0) {
+    answer = answer_to(assignment_, 0, request);
+  } else {
+    auto answered = net.recv(0, kAnswer, bytes_of(answer));
+    co_await net.send(0, kRequest, bytes_of(request));
+    co_await answered;
+  }
+  if (answer.refused != 0) {
+    throw InvalidArgument(concat("epoch ", request.epoch, " has ", request.batches, " batches on rank ",
+                                 rank_, " and ", answer.batches, " on others; allowed: equally many"));
+  }
+  co_return answer.share;
+}
+
+Share BatchShares::next(runtime::LoopScheduler& loop, ShareRequest request) {
+  if (request.epoch < epoch_) {
+    throw InvalidArgument(concat("a share of epoch ", request.epoch, " after one of epoch ", epoch_,
+                                 "; allowed: the same epoch or a later one"));
+  }
+  if (request.epoch > epoch_) round_ = 0;
+  epoch_ = request.epoch;
+  if (!rules_.dynamic) return equal_share(rank_, workers_, request.batches, round_++);
+  loop.post([this, request] {
+    request_ = request;
+    asked_.set();
+  });
+  std::unique_lock lock(mutex_);
+  answered_.wait(lock, [this] { return share_ || error_ || closed_; });
+  if (error_) std::rethrow_exception(closed_ ? error_ : std::exchange(error_, nullptr));
+  if (!share_) throw Error("there are no more shares: the run is over");
+  const Share share = *share_;
+  share_.reset();
+  return share;
+}
+
+Task<> BatchShares::pass_on(Transport& net) {
+  for (;;) {
+    co_await asked_;
+    asked_.reset();
+    std::optional<Share> share;
+    std::exception_ptr error;
+    try {
+      share = co_await ask(net, *request_);
+    } catch (const Error&) {
+      error = std::current_exception();
+    }
+    answer(share, std::move(error));  // not before this thread has let go of the error
+  }
+}
+
+void BatchShares::answer(std::optional<Share> share, std::exception_ptr error) {
+  {
+    const std::lock_guard lock(mutex_);
+    share_ = share;
+    error_ = std::move(error);
+  }
+  answered_.notify_one();
+}
+
+void BatchShares::close(std::exception_ptr error) {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    if (!error_) error_ = std::move(error);
+  }
+  answered_.notify_one();
+}
+
+}  // namespace starling::session

@@ -1,0 +1,27 @@
+// How the ranks of a run begin together. All of it waits for the slowest to come, with the transport's
+// patience.
+#pragma once
+
+#include "starling/core/byte_codec.h"
+#include "starling/runtime/task.h"
+#include "starling/session/worker/callbacks.h"
+#include "starling/strategy/run_info.h"
+
+namespace starling::session {
+
+// Everybody's initial model becomes that of rank 0.
+runtime::Task<> agree_on_model(transport::Transport& net, strategy::RunInfo& info);
+
+// The rank that only serves gets its state from rank 0, where the program has it from a checkpoint; empty in
+// a run that starts afresh.
+runtime::Task<> hand_over_state(transport::Transport& net, Rank server, std::span<const std::byte> state);
+runtime::Task<Bytes> receive_state(transport::Transport& net);
+
+// The workers take over from rank 0 what the program has beside the model.
+runtime::Task<> agree_on_rest(transport::Transport& net, collective::SharedGroup workers,
+                              const Callbacks& callbacks, bool own_extras);
+
+// The instant from which all ranks count time; they pass it within the time of a message.
+runtime::Task<Time> common_origin(transport::Transport& net);
+
+}  // namespace starling::session

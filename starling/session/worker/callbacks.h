@@ -1,0 +1,80 @@
+// What a training program brings to its session.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "starling/core/partition.h"
+#include "starling/core/types.h"
+
+namespace starling::session {
+
+// How far a worker is.
+struct Progress {
+  Rank rank = 0;
+  std::uint64_t steps = 0;                                 // made, those before this run included
+  std::uint64_t samples = 0;                               // of this run
+  double loss = std::numeric_limits<double>::quiet_NaN();  // mean since its last status; NaN: no step since
+  Duration computing{};                                    // so far, both
+  Duration waiting{};                                      // for others, the bytes' time on the wire included
+  bool done = false;
+  bool lost = false;
+};
+
+// The mean model of the workers at a time of the run.
+struct Snapshot {
+  Duration time{};           // a multiple of the interval; of the final one: when the last worker ended
+  std::uint64_t steps = 0;   // of all workers together
+  double loss = 0;           // mean over the samples since the last snapshot; NaN if there were none
+  std::vector<float> model;  // parameters, then extras
+  bool final = false;        // of the workers that ended well, after all others
+};
+
+// What a rank writes down to go on from later, besides what the program has itself: model, extras, its own
+// optimiser, where it is in the data.
+struct Save {
+  std::uint64_t step = 0;         // steps made
+  std::vector<std::byte> kept;    // of the engine on this rank
+  std::vector<std::byte> server;  // rank 0: of the rank that only serves, if there is one
+};
+
+// What a rank goes on from: what it was given as a Save.
+struct Resume {
+  std::uint64_t step = 0;
+  std::vector<std::byte> kept = {};
+  std::vector<std::byte> server = {};  // rank 0
+};
+
+// All of it is optional. Called on the user's thread, inside Session::next(), unless it says otherwise.
+struct Callbacks {
+  // Applies the gradients of a step to a part of the model: the whole, or whole sections, where a strategy
+  // updates section by section; then also inside Session::use(). Without it the flat optimiser of the setting
+  // does.
+  std::function<void(Slice part, std::uint64_t step)> update = {};
+  // That `update` uses now. Without it that of the flat optimiser.
+  std::function<double()> learning_rate = {};
+  // Numbers beside the parameters that belong to the model and that computing a gradient changes, such as the
+  // statistics of a batch normalisation. Each worker has its own; everybody starts with rank 0's.
+  std::vector<std::span<float>> extras = {};
+  // Whatever else everybody takes over from rank 0 at the start.
+  std::vector<std::span<std::byte>> fixed = {};
+
+  // Every `save_every` steps of the setting, while all workers rest after the same number of steps.
+  std::function<void(const Save&)> save = {};
+  // On rank 0: every worker that lives has written its part.
+  std::function<void(std::uint64_t step)> saved = {};
+
+  // On rank 0, twice a second if the setting's `report` is on, by worker; once more when all are done. On the
+  // ENGINE's thread, which answers nobody meanwhile: it must return quickly, and the session is not its to
+  // call, except for stop() and elapsed().
+  std::function<void(const std::vector<Progress>& workers)> show = {};
+  // On rank 0, by time, if the setting has `snapshot_every`. On the ENGINE's thread, as `show`. Whoever keeps
+  // them drops those that session/background/snapshot_average.h no longer counts: of a long run they come at
+  // a doubled interval, and only multiples of it stay.
+  std::function<void(Snapshot)> snapshot = {};
+};
+
+}  // namespace starling::session

@@ -1,0 +1,267 @@
+#include "starling/session/worker/real_worker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "starling/core/error.h"
+#include "starling/strategy/timed_exchange.h"
+
+namespace starling::session {
+
+using runtime::Task;
+using strategy::floats;
+using strategy::StepListener;
+using strategy::StepPlan;
+using Kind = record::Detail::Kind;
+
+namespace {
+
+// Who listens to a step can be asked to settle the model as long as the step goes on.
+class Listening {
+ public:
+  Listening(StepListener*& info, StepListener* listener) : info_(info) { info_ = listener; }
+  ~Listening() { info_ = nullptr; }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  StepListener*& info_;
+};
+
+}  // namespace
+
+Task<> for_ever(Task<> task) {
+  runtime::Event never("the end of a service", runtime::Event::Kind::kRare);
+  co_await task;
+  co_await never;
+}
+
+RealWorker::RealWorker(const strategy::RunInfo& info, transport::Transport& net, Random random,
+                       const Options& setting, UserRequests& requests)
+    : WithRunInfo(info, net, random),
+      setting_(setting),
+      requests_(requests),
+      parameters_(allocate(info.elements)),
+      gradients_(allocate(info.elements)),
+      through_(std::make_unique<std::atomic<bool>[]>(setting.sections.size())),
+      asks_(setting.sections.size()) {}
+
+Task<bool> RealWorker::compute(const StepPlan& plan) {
+  const Listening listening(listener_, plan.listener);
+  for (StepHook* const hook : hooks_) {
+    const bool go_on = co_await hook->before_step(step_ + 1);
+    if (!go_on) co_return false;
+  }
+  if (step_ >= setting_.steps || over_) co_return false;
+  ++step_;
+  samples_ = 0;
+  pieces_ = 0;
+  loss_ = 0;
+  passed_on_.assign(sections().size(), false);
+  let_through_.assign(sections().size(), false);
+  if (plan.listener != nullptr) plan.listener->begins();
+  StepListener* const by_section =
+      plan.listener != nullptr && plan.listener->by_section() ? plan.listener : nullptr;
+  StepListener* const during = plan.pieces == 1 ? by_section : nullptr;
+  while (pieces_ < plan.pieces && !over_ && (pieces_ == 0 || !plan.stop || !plan.stop())) {
+    if (by_section != nullptr) co_await let_through(*by_section, during == nullptr);
+    const bool computed = co_await next_batch(during);
+    if (!computed) break;
+    ++pieces_;
+  }
+  if (pieces_ == 0) {
+    --step_;  // there were no more data
+    co_return false;
+  }
+  loss_ = samples_ > 0 ? loss_ / static_cast<double>(samples_) : std::numeric_limits<double>::quiet_NaN();
+  ++journal().steps;
+  journal().samples += samples_;
+  for (std::size_t i = sections().size(); by_section != nullptr && i-- > 0;) pass_on(*by_section, i);
+  co_return true;
+}
+
+Task<bool> RealWorker::next_batch(StepListener* listener) {
+  if (samples_ > 0) mean_.assign(floats(gradients_.data).begin(), floats(gradients_.data).end());
+  answered_ = false;
+  batch_.reset();
+  ready_.clear();
+  computing_since_ = now();
+  computing_ = {};
+  forward_ = true;
+  for (std::size_t i = 0; i < sections().size(); ++i) {
+    through_[i].store(listener == nullptr || let_through_[i], std::memory_order_release);
+  }
+  wants_sections_.store(listener != nullptr, std::memory_order_relaxed);
+  requests_.ask({.kind = UserRequest::Kind::kBatch, .step = step_});
+  while (!answered_) {
+    co_await heard_;
+    heard_.reset();
+    if (listener != nullptr) co_await hear(*listener);
+  }
+  note_computing(Kind::kNone, {}, listener);
+  expected_.reset();
+  expected_rate_.reset();
+  if (!batch_) co_return false;
+  add_batch();
+  co_return true;
+}
+
+// The user's thread waits for sections, or has told of gradients, or has computed the batch.
+Task<> RealWorker::hear(StepListener& listener) {
+  if (wanted_) {
+    note_computing(Kind::kForward, computing_, &listener);
+    computing_ = *wanted_;
+    wanted_.reset();
+    for (std::size_t i = computing_.begin; i < computing_.end; ++i) {
+      if (!let_through_[i]) co_await listener.before_forward(i);
+      let_through_[i] = true;
+      through_[i].store(true, std::memory_order_release);
+    }
+    computing_since_ = now();
+    requests_.ask({.kind = UserRequest::Kind::kThrough});
+  }
+  if (ready_.empty() && !answered_) co_return;
+  const bool weight_known = setting_.equal_batches || expected_;
+  if (std::exchange(forward_, false)) note_computing(Kind::kForward, computing_, &listener);
+  co_await let_rest_through(listener);
+  if (expected_rate_) learning_rate_ = *expected_rate_;
+  for (const std::size_t section : std::exchange(ready_, {})) {
+    note_computing(Kind::kBackward, {section, section + 1}, &listener);
+    if (weight_known) pass_on(listener, section);
+  }
+}
+
+Task<> RealWorker::let_through(StepListener& listener, bool all) {
+  for (std::size_t i = 0; i < sections().size(); ++i) {
+    if (let_through_[i] || (!all && asks_[i])) continue;
+    co_await listener.before_forward(i);
+    let_through_[i] = true;
+  }
+}
+
+// The program has no gradient of them: it did not use them. What lies there is from the step before.
+Task<> RealWorker::let_rest_through(StepListener& listener) {
+  for (std::size_t i = 0; i < sections().size(); ++i) {
+    if (let_through_[i]) continue;
+    co_await listener.before_forward(i);
+    let_through_[i] = true;
+    const std::span<float> gradient =
+        floats(gradients_.data).subspan(sections()[i].offset, sections()[i].count);
+    std::fill(gradient.begin(), gradient.end(), 0.0F);
+  }
+}
+
+// What the user's thread did since it was last heard of, as far as it is known.
+void RealWorker::note_computing(Kind kind, Slice sections, const StepListener* listener) {
+  const Time begin = std::exchange(computing_since_, now());
+  if (kind != Kind::kNone && !sections.empty()) {
+    return spans_.note({kind, static_cast<std::uint32_t>(step_), static_cast<std::uint32_t>(sections.begin),
+                        static_cast<std::uint32_t>(sections.end)},
+                       *listener, begin);
+  }
+  spans_.close();
+  journal().add({.activity = record::Activity::kCompute, .begin = begin, .end = computing_since_});
+}
+
+Task<> RealWorker::settle() {
+  if (listener_ != nullptr) co_await listener_->settle();
+  if (optimizer_) optimizer_steps_ = optimizer_->steps();
+}
+
+// The gradient becomes the mean over the samples so far. A piece without samples leaves it as it was: what
+// the program has written is not looked at.
+void RealWorker::add_batch() {
+  const std::span<float> gradient = floats(gradients_.data);
+  const auto before = static_cast<double>(samples_), now = static_cast<double>(batch_->samples);
+  learning_rate_ = batch_->learning_rate;
+  if (batch_->samples > 0) loss_ += now * batch_->loss;
+  if (samples_ > 0) {
+    const auto share = static_cast<float>(now / (before + now));
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      gradient[i] = share == 0 ? mean_[i] : mean_[i] + share * (gradient[i] - mean_[i]);
+    }
+  }
+  samples_ += batch_->samples;
+}
+
+void RealWorker::pass_on(StepListener& listener, std::size_t section) {
+  if (passed_on_[section]) return;
+  passed_on_[section] = true;
+  listener.gradient_ready(section);
+}
+
+Task<> RealWorker::update(Slice part, std::uint64_t step) {
+  const strategy::Stopwatch watch(*this, record::Activity::kUpdate);
+  update_done_.reset();
+  requests_.ask(
+      {.kind = UserRequest::Kind::kUpdate, .part = part, .step = step, .learning_rate = learning_rate_});
+  co_await update_done_;
+}
+
+void RealWorker::make_own_optimizer() {
+  optimizer_ = make_optimizer(parameters_.data.count);
+  const std::vector<std::span<float>> state = optimizer_->state();
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    keep(concat("optimizer/", i), std::as_writable_bytes(state[i]));
+  }
+  keep("optimizer/steps", strategy::bytes_of(optimizer_steps_));
+  optimizer_->set_steps(optimizer_steps_);
+}
+
+optim::Optimizer& RealWorker::flat_optimizer() {
+  if (!optimizer_) make_own_optimizer();
+  return *optimizer_;
+}
+
+void RealWorker::beside(Task<> task, std::string name) {
+  company_->spawn(for_ever(std::move(task)), std::move(name));
+}
+
+std::vector<strategy::Data> RealWorker::optimizer_state() {
+  if (setting_.own_optimizer) {
+    throw InvalidArgument(
+        "the strategy averages the optimiser's state, which the program keeps to itself; allowed: a strategy "
+        "that leaves it to each worker");
+  }
+  std::vector<strategy::Data> state;
+  for (const std::span<float> vector : optimizer_->state()) state.emplace_back(vector);
+  return state;
+}
+
+bool RealWorker::rests_next() const {
+  return std::any_of(hooks_.begin(), hooks_.end(),
+                     [&](const StepHook* hook) { return hook->rests_before(step_ + 1); });
+}
+
+void RealWorker::want(Slice sections) {
+  wanted_ = sections;
+  heard_.set();
+}
+
+void RealWorker::section_ready(std::size_t section) {
+  ready_.push_back(section);
+  heard_.set();
+}
+
+Task<> RealWorker::on_user_thread(std::function<void()> call, std::string what) {
+  call_done_.rename(concat("the training program to ", what));
+  call_done_.reset();
+  requests_.ask({.kind = UserRequest::Kind::kCall, .call = std::move(call)});
+  co_await call_done_;
+}
+
+void RealWorker::batch_computed(Batch batch, std::vector<bool> used) {
+  batch_ = batch;
+  asks_ = std::move(used);
+  asks_.resize(sections().size());
+  answered_ = true;
+  heard_.set();
+}
+
+void RealWorker::no_more_batches() {
+  over_ = true;
+  answered_ = true;
+  heard_.set();
+}
+
+}  // namespace starling::session

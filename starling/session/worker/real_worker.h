@@ -1,0 +1,160 @@
+// A strategy's view of a real process: the user's thread computes and updates, the engine's thread runs the
+// strategy. Everything here belongs to the engine's thread, except what says otherwise.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "starling/runtime/event.h"
+#include "starling/runtime/loop_scheduler.h"
+#include "starling/runtime/scope.h"
+#include "starling/session/worker/batch_state.h"
+#include "starling/session/worker/checkpoint_state.h"
+#include "starling/session/worker/step_hook.h"
+#include "starling/session/worker/user_requests.h"
+#include "starling/strategy/compute_spans.h"
+#include "starling/strategy/run_info.h"
+
+namespace starling::session {
+
+// A service has no end of its own; one that returns must not end the run.
+runtime::Task<> for_ever(runtime::Task<> task);
+
+class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
+ public:
+  struct Options {
+    std::vector<strategy::Section> sections;
+    std::uint64_t steps = std::numeric_limits<std::uint64_t>::max();
+    bool equal_batches = true;
+    bool own_optimizer = false;  // the program brings one
+    bool has_flat_optimizer = true;
+    double clip_norm = 0;
+  };
+
+  // Between two steps they are called in this order; they must outlive the worker's last step.
+  using StepHooks = std::vector<StepHook*>;
+
+  RealWorker(const strategy::RunInfo& info, transport::Transport& net, Random random, const Options& setting,
+             UserRequests& requests);
+  void set_hooks(StepHooks hooks) { hooks_ = std::move(hooks); }
+  // Both before the first step: the steps made before this run, and where what keep() is given goes.
+  void go_on_from(std::uint64_t step) { step_ = step; }
+  void set_checkpoint_state(CheckpointState& kept) { checkpoint_state_ = &kept; }
+  // Where the tasks go that run beside the strategy; none of them ends unless it fails.
+  void set_company(runtime::Scope& scope) { company_ = &scope; }
+  // Makes the flat optimiser, whose state is kept for checkpoints. The user's thread has it in updates, the
+  // engine's at all other times.
+  void make_own_optimizer();
+
+  void keep(std::string_view name, std::span<std::byte> state) override {
+    if (checkpoint_state_ != nullptr) checkpoint_state_->keep(name, state);
+  }
+
+  strategy::Data parameters() override { return parameters_.data; }
+  strategy::Data gradients() override { return gradients_.data; }
+  const std::vector<strategy::Section>& sections() const override { return setting_.sections; }
+
+  using Worker::compute;
+  // The listener lets sections through when the program asks for them (Session::use), and before the batch
+  // those that it did not ask for in the step before: it may never do. It is told of gradients during the
+  // batch if the program tells of them, if the batch is not cut in pieces, whose gradients have to be
+  // combined first, and if the weight of the gradient is known; of the others after the last piece.
+  runtime::Task<bool> compute(const strategy::StepPlan& plan) override;
+  runtime::Task<> update() override { return update(Slice{0, parameters_.data.count}, step_); }
+  runtime::Task<> update(Slice part, std::uint64_t step) override;
+  optim::Optimizer& flat_optimizer() override;
+  bool has_flat_optimizer() const override { return setting_.has_flat_optimizer; }
+  double clip_norm() const override { return setting_.clip_norm; }
+  // For duties, before they look at the model.
+  runtime::Task<> settle();
+  void beside(runtime::Task<> task, std::string name) override;
+  // Of the session's own optimiser. InvalidArgument if the program brings one: its state is not ours.
+  std::vector<strategy::Data> optimizer_state() override;
+  // As the user's thread said with the last batch.
+  double learning_rate() const override { return learning_rate_; }
+
+  bool rests_next() const override;
+  std::uint64_t step() const override { return step_; }
+  std::size_t samples() const override { return samples_ + expected_.value_or(0); }
+  int pieces() const override { return pieces_; }
+  double loss() const override { return loss_; }
+  bool equal_batches() const override { return setting_.equal_batches; }
+
+  // For the user's thread while it computes a batch: whether it is of use to tell of sections, and whether
+  // the parameters of one may be used.
+  bool wants_sections() const { return wants_sections_.load(std::memory_order_relaxed); }
+  bool through(std::size_t section) const { return through_[section].load(std::memory_order_acquire); }
+
+  // What the user's thread says, brought to this thread by LoopScheduler::post: of the batch it computes, and
+  // the answers to the errands.
+  void expect(std::size_t samples) { expected_ = samples; }
+  void expect_rate(double learning_rate) { expected_rate_ = learning_rate; }
+  void want(Slice sections);
+  void section_ready(std::size_t section);
+  // `used`: by section, whether the program asked for it; empty: for none.
+  void batch_computed(Batch batch, std::vector<bool> used);
+  void no_more_batches();
+  void updated() { update_done_.set(); }
+  void called() { call_done_.set(); }
+
+  // Runs `call` on the user's thread, inside Session::next(). What it touches must live as long as the
+  // session: the engine may fail meanwhile, and with it the caller's frame goes. What it throws, next()
+  // throws.
+  runtime::Task<> on_user_thread(std::function<void()> call, std::string what);
+
+ private:
+  // The listener, if any, is told of sections meanwhile.
+  runtime::Task<bool> next_batch(strategy::StepListener* listener);
+  runtime::Task<> hear(strategy::StepListener& listener);
+  // Before the batch: all that the program will not ask for, or all.
+  runtime::Task<> let_through(strategy::StepListener& listener, bool all);
+  // Those that were expected to be asked for and were not used.
+  runtime::Task<> let_rest_through(strategy::StepListener& listener);
+  void add_batch();
+  void pass_on(strategy::StepListener& listener, std::size_t section);
+  void note_computing(record::Detail::Kind kind, Slice sections, const strategy::StepListener* listener);
+
+  const Options& setting_;
+  UserRequests& requests_;
+  StepHooks hooks_;
+  CheckpointState* checkpoint_state_ = nullptr;
+  runtime::Scope* company_ = nullptr;
+  std::unique_ptr<optim::Optimizer> optimizer_;  // none yet if the program brings its own
+  std::uint64_t optimizer_steps_ = 0;            // for checkpoints
+  strategy::Buffer parameters_;
+  strategy::Buffer gradients_;
+  std::vector<float> mean_;  // of the gradients of the pieces before
+  std::atomic<bool> wants_sections_ = false;
+  std::vector<std::size_t> ready_;  // sections that the program told of and nobody has looked at yet
+  std::vector<bool> passed_on_;     // by section: the listener knows
+  strategy::StepListener* listener_ = nullptr;    // of the step
+  std::unique_ptr<std::atomic<bool>[]> through_;  // by section: the program may use its parameters
+  std::vector<bool> let_through_;                 // by section: the listener has
+  std::vector<bool> asks_;                        // by section: the program asked for it in the last batch
+  std::optional<Slice> wanted_;                   // that the program waits for
+  strategy::ComputeSpans spans_{*this};
+  Time computing_since_{};
+  Slice computing_;       // sections that the program has asked for last
+  bool forward_ = false;  // no gradient of the batch is ready yet
+  // The program takes the time it needs.
+  runtime::Event heard_{"a gradient from the training program", runtime::Event::Kind::kRare};
+  runtime::Event update_done_{"the update by the training program", runtime::Event::Kind::kRare};
+  runtime::Event call_done_{"the training program", runtime::Event::Kind::kRare};
+  bool answered_ = false;       // the last errand for a batch
+  std::optional<Batch> batch_;  // the answer; none: there are no more
+  bool over_ = false;
+  std::optional<std::size_t> expected_;  // samples of the batch that is being computed
+  std::optional<double> expected_rate_;
+  std::uint64_t step_ = 0;
+  std::size_t samples_ = 0;
+  int pieces_ = 0;
+  double loss_ = 0;
+  double learning_rate_ = 0;
+};
+
+}  // namespace starling::session

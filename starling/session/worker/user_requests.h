@@ -1,0 +1,52 @@
+// What the engine's thread wants of the user's thread: gradients, updates, calls, to be told that a section
+// may be used, and that it is over. The user's thread looks here between two batches and while it waits for a
+// section.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "starling/core/partition.h"
+
+namespace starling::session {
+
+struct UserRequest {
+  enum class Kind { kBatch, kUpdate, kCall, kThrough, kEnd };
+  Kind kind = Kind::kBatch;
+  Slice part = {};                  // kUpdate: of the model
+  std::uint64_t step = 0;           // kUpdate: the parts of one step have the same number
+  double learning_rate = 0;         // kUpdate: of that step
+  std::function<void()> call = {};  // kCall
+};
+
+// One errand at a time: the engine asks for the next only after it was told that the last one is done.
+class UserRequests {
+ public:
+  void ask(UserRequest request) {
+    {
+      const std::lock_guard lock(mutex_);
+      wanted_ = std::move(request);
+    }
+    asked_.notify_one();
+  }
+
+  // Blocks until there is one.
+  UserRequest take() {
+    std::unique_lock lock(mutex_);
+    asked_.wait(lock, [this] { return wanted_.has_value(); });
+    UserRequest request = std::move(*wanted_);
+    wanted_.reset();
+    return request;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable asked_;
+  std::optional<UserRequest> wanted_;
+};
+
+}  // namespace starling::session

@@ -1,0 +1,78 @@
+// What all members of a run know of it, and the part of Member that follows from that alone. Both worlds
+// build their workers and services on it.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "starling/core/error.h"
+#include "starling/strategy/worker.h"
+
+namespace starling::strategy {
+
+// 0, 1, ..., count - 1
+inline Group ranks_up_to(int count) {
+  Group ranks(static_cast<std::size_t>(count));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+struct RunInfo {
+  int workers = 1;
+  collective::SharedGroup everyone{0};  // the workers
+  Rank server = 0;
+  std::vector<int> host_of_rank;
+  std::vector<bool> starts;  // by worker
+  optim::OptimizerSpec optimizer;
+  std::string no_flat_optimizer;  // why the worker's own optimiser has no flat form; empty: it has
+  std::size_t elements = 0;       // of the model
+  bool ghost = false;
+  std::vector<float> initial_model;  // empty if ghost
+};
+
+// `place` must outlive it.
+template <class Base>
+class WithRunInfo : public Base {
+ public:
+  WithRunInfo(const RunInfo& info, Transport& net, Random random) : info_(info), net_(net), random_(random) {}
+
+  Transport& net() override { return net_; }
+  int workers() const override { return info_.workers; }
+  collective::SharedGroup everyone() const override { return info_.everyone; }
+  Rank server() const override { return info_.server; }
+  int host_of(Rank rank) const override { return info_.host_of_rank.at(static_cast<std::size_t>(rank)); }
+  bool starts(Rank worker) const override { return info_.starts.at(static_cast<std::size_t>(worker)); }
+  Random& random() override { return random_; }
+  record::Journal& journal() override { return journal_; }
+
+  Buffer allocate(std::size_t count) override {
+    if (info_.ghost) return {{}, {nullptr, count, DType::kFloat32}};
+    transport::Memory memory = net_.allocate(count * sizeof(float));
+    std::byte* const bytes = memory.bytes.data();
+    return {std::move(memory), {bytes, count, DType::kFloat32}};
+  }
+
+  Buffer initial_model() override {
+    Buffer model = allocate(info_.elements);
+    if (!info_.ghost) {
+      std::copy(info_.initial_model.begin(), info_.initial_model.end(), floats(model.data).begin());
+    }
+    return model;
+  }
+
+  std::unique_ptr<optim::Optimizer> make_optimizer(std::size_t count) override {
+    if (!info_.no_flat_optimizer.empty()) throw InvalidArgument(info_.no_flat_optimizer);
+    return optim::make_optimizer(info_.optimizer, info_.ghost ? 0 : count);
+  }
+
+ private:
+  const RunInfo& info_;
+  Transport& net_;
+  Random random_;
+  record::Journal journal_;
+};
+
+}  // namespace starling::strategy

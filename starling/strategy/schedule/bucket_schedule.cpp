@@ -1,0 +1,174 @@
+#include "starling/strategy/schedule/bucket_schedule.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "starling/core/error.h"
+#include "starling/strategy/schedule/bucket_plan_check.h"
+
+namespace starling::strategy {
+
+using collective::Buckets;
+using record::Activity;
+
+BucketSchedule::BucketSchedule(Worker& self, const TransferOptions& setting, TransferScheduler::Order order,
+                               Update update, const runtime::Context& context)
+    : self_(self),
+      everyone_(self.everyone()),
+      setting_(setting),
+      update_(update),
+      buckets_of_(self.sections().size()),
+      updated_(self.sections().size(), true),
+      fusion_(self, setting.fusion),
+      transfers_(
+          self, order, setting.window, [this](std::size_t job, Tag tag) { return carry(job, tag); },
+          context) {}
+
+std::vector<Slice> BucketSchedule::places() const {
+  std::vector<Slice> places;
+  for (const Section& section : self_.sections()) {
+    places.push_back({section.offset, section.offset + section.count});
+  }
+  return places;
+}
+
+void BucketSchedule::set_plan(Buckets buckets) {
+  buckets_ = std::move(buckets);
+  std::fill(buckets_of_.begin(), buckets_of_.end(), Slice{});
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    for (std::size_t s = buckets_[b].sections.begin; s < buckets_[b].sections.end; ++s) {
+      if (buckets_of_[s].empty()) buckets_of_[s] = {b, b};
+      buckets_of_[s].end = b + 1;
+    }
+  }
+}
+
+// While a round waits for its plan, nobody knows what will go together.
+std::size_t BucketSchedule::part_of(std::size_t section) const {
+  return opening_ ? buckets_.size() + section : buckets_of_[section].begin;
+}
+
+void BucketSchedule::begins() {
+  fresh_ = true;
+  fusion_.step_begins();
+}
+
+void BucketSchedule::gradient_ready(std::size_t section) {
+  ready_.push_back(section);
+  if (std::exchange(fresh_, false)) open();
+  if (!opening_) take();
+}
+
+// The listener lets all sections through before the first gradient is ready, so nothing is under way.
+void BucketSchedule::open() {
+  round_ = self_.step();
+  how_ = over_samples(self_);
+  learning_rate_ = self_.learning_rate();
+  if (agreed_ && !may_replan()) return start();
+  opening_ = true;
+  transfers_.beside(prepare(), "the plan of the buckets");
+}
+
+Task<> BucketSchedule::prepare() {
+  Buckets next = co_await replan();
+  if (!agreed_ || next != buckets_) {
+    if (agreed_) co_await leave_plan();
+    set_plan(std::move(next));
+    co_await agree();
+  }
+  start();
+  take();
+}
+
+Task<Buckets> BucketSchedule::replan() {
+  const std::uint64_t bytes = co_await fusion_.agreed();
+  co_return plan(std::max<std::size_t>(1, static_cast<std::size_t>(bytes) / sizeof(float)));
+}
+
+Task<> BucketSchedule::leave_plan() { co_return; }
+
+// Who sums in another way, or is told of changes where others are not, would not meet the others either.
+Task<> BucketSchedule::agree() {
+  const std::uint64_t algorithm =
+      setting_.algorithm ? 1 + static_cast<std::uint64_t>(*setting_.algorithm) : 0;
+  const std::uint64_t all = (kind() * 8 + algorithm) * 2 + (fusion_.tuned() ? 1 : 0);
+  co_await agree_on_plan(self_, everyone_, buckets_, all, transfers_.next_tag());
+  agreed_ = true;
+}
+
+void BucketSchedule::start() {
+  missing_.clear();
+  for (const collective::Bucket& bucket : buckets_) missing_.push_back(bucket.sections.size());
+  arrived_.assign(buckets_.size(), false);
+  if (update_ == Update::kBySection) updated_.assign(updated_.size(), false);
+  opening_ = false;
+  transfers_.begin(jobs());
+  opened();
+}
+
+void BucketSchedule::take() {
+  for (const std::size_t section : std::exchange(ready_, {})) {
+    for (std::size_t b = buckets_of_[section].begin; b < buckets_of_[section].end; ++b) {
+      if (--missing_[b] == 0) filled(b);
+    }
+  }
+}
+
+Task<> BucketSchedule::meet(Slice sections, record::Detail::Kind kind, Tag tag, Task<> exchange) {
+  const std::uint64_t meeting = meeting_of(everyone_, tag);
+  {
+    Stopwatch watch(self_, Activity::kMeet, record::kNobody, meeting);
+    watch.in_background().about({kind, static_cast<std::uint32_t>(round_),
+                                 static_cast<std::uint32_t>(sections.begin),
+                                 static_cast<std::uint32_t>(sections.end)});
+    co_await exchange;
+  }
+  meeting_ = meeting;
+}
+
+Task<> BucketSchedule::average(std::size_t bucket, Tag tag) {
+  const Slice part = buckets_[bucket].elements;
+  const Data gradients = self_.gradients().part(part.begin, part.end);
+  co_await meet(buckets_[bucket].sections, record::Detail::Kind::kAllReduce, tag,
+                collective::all_reduce(self_.net(), everyone_, gradients, how_, tag, setting_.algorithm));
+  arrive(bucket);
+}
+
+void BucketSchedule::arrive(std::size_t bucket) { arrived_[bucket] = true; }
+
+// Where gradients are clipped, no section can be updated before all gradients are there.
+bool BucketSchedule::here(std::size_t section) const {
+  if (opening_) return false;
+  const bool all = update_ == Update::kBySection && self_.clip_norm() > 0;
+  const Slice needed = all ? Slice{0, buckets_.size()} : buckets_of_[section];
+  for (std::size_t b = needed.begin; b < needed.end; ++b) {
+    if (!arrived_[b]) return false;
+  }
+  return true;
+}
+
+// The time is noted as waiting in the meeting that ended it.
+Task<> BucketSchedule::wait_for(std::size_t section) {
+  Time since = self_.now();
+  for (transfers_.check(); !here(section); transfers_.check()) {
+    co_await transfers_.news();
+    self_.journal().add(
+        {.activity = Activity::kMeet, .meeting = meeting_, .begin = since, .end = self_.now()});
+    since = self_.now();
+  }
+}
+
+Task<> BucketSchedule::before_forward(std::size_t section) {
+  co_await wait_for(section);
+  if (updated_[section]) co_return;
+  updated_[section] = true;
+  const Section& place = self_.sections()[section];
+  const Slice part{place.offset, place.offset + place.count};
+  co_await self_.update(part, round_);
+}
+
+Task<> BucketSchedule::settle() {
+  for (std::size_t section = 0; section < updated_.size(); ++section) co_await before_forward(section);
+}
+
+}  // namespace starling::strategy

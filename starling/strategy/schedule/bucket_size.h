@@ -1,0 +1,45 @@
+// How much is sent together: a fixed number of bytes, or one that rank 0 looks for while the run goes on,
+// by the time that its steps take (tuning/fusion_tuner.h), and tells the others in every step but the first,
+// when they have yet to find out whether all are set alike.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "starling/coordination/async_sender.h"
+#include "starling/strategy/worker.h"
+#include "starling/tuning/fusion_tuner.h"
+
+namespace starling::strategy {
+
+struct BucketSizeOptions {
+  std::size_t bytes = 0;  // where tuned, to begin with
+  bool tuned = false;
+};
+
+class BucketSize {
+ public:
+  BucketSize(Worker& self, const BucketSizeOptions& setting);
+
+  bool tuned() const { return setting_.tuned; }
+  // A step begins, which ends the one before. Rank 0 tells the others.
+  void step_begins();
+  // Of each step that has begun, in order; the next may have begun meanwhile. On other ranks than 0 it is
+  // waited for.
+  Task<std::uint64_t> agreed();
+
+ private:
+  bool leads() { return self_.rank() == 0; }
+  void note();
+
+  Worker& self_;
+  BucketSizeOptions setting_;
+  coordination::AsyncSender sender_;
+  std::optional<tuning::FusionTuner> tuner_;  // rank 0
+  std::optional<Time> began_;                 // the last step
+  std::deque<std::uint64_t> told_;            // rank 0: of the steps that nobody has asked for
+  bool first_ = true;                         // nothing has been agreed yet
+};
+
+}  // namespace starling::strategy

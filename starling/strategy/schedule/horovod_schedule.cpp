@@ -1,0 +1,58 @@
+#include "starling/strategy/schedule/horovod_schedule.h"
+
+#include <algorithm>
+
+#include "starling/core/error.h"
+#include "starling/runtime/deadline.h"
+
+namespace starling::strategy {
+
+void HorovodSchedule::opened() {
+  ready_.assign(buckets().size(), 0);
+  sent_.assign(buckets().size(), false);
+  transfers().beside(cycle_through(), "the cycles");
+}
+
+Task<> HorovodSchedule::carry(std::size_t, Tag) { throw Error("the cycles do not use numbered transfers"); }
+
+Task<> HorovodSchedule::cycle_through() {
+  while (std::find(sent_.begin(), sent_.end(), false) != sent_.end()) {
+    co_await runtime::sleep_for(cycle_);
+    co_await agree_on_ready();
+    for (std::size_t begin = 0; begin < sent_.size();) {
+      std::size_t end = begin, elements = 0;
+      // What lies together and fits the buffer; a section that does not fit goes alone.
+      while (end < sent_.size() && !sent_[end] && common_[end] == 1 &&
+             (end == begin || elements + buckets()[end].elements.size() <= buffer_) &&
+             (end == begin || buckets()[end].elements.end == buckets()[end - 1].elements.begin)) {
+        elements += buckets()[end++].elements.size();
+      }
+      const Slice together{begin, end};
+      if (!together.empty()) co_await send(together);
+      begin = std::max(end, begin + 1);
+    }
+  }
+}
+
+Task<> HorovodSchedule::agree_on_ready() {
+  common_ = ready_;
+  const Data flags{std::span<float>(common_)};
+  co_await collective::all_reduce(self().net(), everyone(), flags, collective::Reduction::min(),
+                                  transfers().next_tag());
+}
+
+Task<> HorovodSchedule::send(Slice together) {
+  const Slice part{buckets()[together.end - 1].elements.begin, buckets()[together.begin].elements.end};
+  const Data gradients = self().gradients().part(part.begin, part.end);
+  const Tag tag = transfers().next_tag();
+  const Slice sections{buckets()[together.end - 1].sections.begin, buckets()[together.begin].sections.end};
+  co_await meet(sections, record::Detail::Kind::kAllReduce, tag,
+                collective::all_reduce(self().net(), everyone(), gradients, how(), tag, setting().algorithm));
+  for (std::size_t b = together.begin; b < together.end; ++b) {
+    sent_[b] = true;
+    arrive(b);
+  }
+  transfers().news().pulse();
+}
+
+}  // namespace starling::strategy

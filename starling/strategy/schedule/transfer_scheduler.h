@@ -1,0 +1,74 @@
+// Carries numbered transfers that all workers make together, a few at a time, beside whatever else goes on.
+// Which one is next must be the same everywhere, or workers that have no room for more would wait for each
+// other's: either the numbers are the order, or one worker, the leader, takes the lowest of those that it is
+// ready for, whenever it has room, and tells the others, who follow.
+//
+// A transfer that fails ends the carrying; who waits for it learns why from check().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "starling/coordination/async_sender.h"
+#include "starling/runtime/event.h"
+#include "starling/runtime/scope.h"
+#include "starling/strategy/worker.h"
+
+namespace starling::strategy {
+
+class TransferScheduler {
+ public:
+  enum class Order { kNumbers, kLeader };
+  // The tag is the transfer's alone.
+  using Carry = std::function<Task<>(std::size_t job, Tag tag)>;
+
+  TransferScheduler(Worker& self, Order order, int window, Carry carry, const runtime::Context& context);
+
+  // A round of transfers 0 to jobs-1, each once. The round before must be over.
+  void begin(std::size_t jobs);
+  // This worker is ready for the transfer.
+  void offer(std::size_t job);
+
+  // Runs the task beside the transfers and treats an error of it as one of theirs.
+  void beside(Task<> task, std::string name);
+  // For further exchanges of all workers, who must ask for them in the same order.
+  Tag next_tag();
+
+  // Pulses when something has been carried or has failed.
+  runtime::Event& news() { return news_; }
+  // Throws what went wrong.
+  void check() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  bool leads() { return self_.rank() == everyone_.front(); }
+  bool has_room() const { return under_way_ < window_; }
+  Task<> run_round(std::size_t jobs);
+  Task<> take_place_for(std::size_t job);
+  Task<std::size_t> choose();
+  Task<std::size_t> hear();
+  Task<> carry(std::size_t job, Tag tag);
+  Task<> guard(Task<> task);
+
+  Worker& self_;
+  collective::SharedGroup group_;
+  const Group& everyone_;
+  Order order_;
+  int window_;
+  Carry carry_;
+  coordination::AsyncSender sender_;
+  std::set<std::size_t> ready_;  // offered and not begun
+  int under_way_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::exception_ptr error_;
+  runtime::Event changed_{"a transfer to be ready"};
+  runtime::Event news_{"a transfer to arrive"};
+  runtime::Scope tasks_;  // goes first: its tasks use the rest
+};
+
+}  // namespace starling::strategy

@@ -1,0 +1,92 @@
+// What strategies do with others, noted in the journal: who waited for whom is found from these notes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "starling/coordination/async_sender.h"
+#include "starling/strategy/worker.h"
+
+namespace starling::strategy {
+
+// Tags of the strategies: which conversation, and its round. A round's tag is used once between the same
+// ranks, so what is left over from an exchange that failed meets nobody.
+enum class Channel : std::uint8_t {
+  kGradients = 1,
+  kModel,
+  kLoss,
+  kPush,
+  kPull,
+  kEnter,
+  kLeave,
+  kTerms,
+  kGroup,
+  kToGenerator,
+  kFromGenerator,
+  kAsk,
+  kGrant,
+  kForth,
+  kBack,
+  kTransfer,
+  kOrder,
+  kFusion
+};
+Tag tag_of(Channel channel, std::uint64_t round = 0);
+
+// Notes how long something took, when it goes out of scope.
+class Stopwatch {
+ public:
+  Stopwatch(Member& self, record::Activity activity, Rank whom = record::kNobody, std::uint64_t meeting = 0);
+  ~Stopwatch();
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+  // What is timed goes on while the worker computes: it is nobody's waiting.
+  Stopwatch& in_background();
+  // The same until the computing is over; what then is left of it is noted as if it had begun there. The time
+  // may be filled in while the watch runs, which must not outlive it.
+  Stopwatch& in_background_until(const std::optional<Time>& computed);
+  Stopwatch& about(const record::Detail& detail);
+
+ private:
+  Member& self_;
+  record::Span span_;
+  const std::optional<Time>* computed_ = nullptr;
+};
+
+// A service, or whoever answers for a worker, kept `whom` waiting until now because of another.
+void note_hold(Member& self, Rank whom, Rank because, Time since);
+
+// Tells the meetings of a run apart: a rank is in one group per tag.
+std::uint64_t meeting_of(const Group& group, Tag tag);
+
+// A collective of the group, noted as a meeting.
+Task<> all_reduce(Member& self, collective::SharedGroup group, Data data, collective::Reduction how, Tag tag,
+                  collective::Choice choice = {});
+
+// The same beside the computing, which is over at a time that may be filled in meanwhile.
+Task<> all_reduce_beside(Member& self, const std::optional<Time>& computed, collective::SharedGroup group,
+                         Data data, collective::Reduction how, Tag tag, collective::Choice choice = {});
+
+// A number for all others of the group.
+void tell_others(Member& self, coordination::AsyncSender& sender, const Group& group, Tag tag,
+                 std::uint64_t number);
+
+// Of this worker's gradient in a mean over all samples: 1 if batches are equal, else its samples.
+double weight_of_gradient(const Worker& self);
+// How gradients become their mean over all samples.
+collective::Reduction over_samples(const Worker& self);
+
+// The group's models become their mean, weighted if `how` says so.
+Task<> average_models(Worker& self, collective::SharedGroup group, std::uint64_t round,
+                      collective::Choice choice = {},
+                      collective::Reduction how = collective::Reduction::mean());
+
+// The group's gradients become their mean over all samples.
+Task<> average_gradients(Worker& self, collective::SharedGroup group, std::uint64_t round,
+                         collective::Choice choice = {});
+
+// A message, noted as a wait for its sender.
+Task<> receive(Member& self, Rank from, Tag tag, Data data);
+
+}  // namespace starling::strategy

@@ -1,0 +1,78 @@
+// What a worker of `starling train` needs to know. Without LibTorch, for those who only read flags.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "starling/cluster/cluster.h"
+#include "starling/core/error.h"
+#include "starling/data/checkpoint_files.h"
+#include "starling/data/dataset.h"
+#include "starling/optim/optimizer.h"
+#include "starling/optim/schedule.h"
+#include "starling/torch/sample_count.h"
+
+namespace starling::torch {
+
+enum class EvalTime {
+  kAfter,  // when the training is over, so it costs no training time
+  kNow,    // beside the training, on rank 0
+};
+
+struct TrainOptions {
+  std::string model = "cnn";
+  std::shared_ptr<const data::DataSet> data;
+  std::size_t batch = 32;  // samples of a worker's step
+  bool dynamic_shards = false;
+  std::uint64_t seed = 1;
+  int threads = 1;
+
+  optim::OptimizerSpec optimizer;
+  optim::Schedule::Kind schedule = optim::Schedule::Kind::kConstant;
+  std::uint64_t warmup = 0;
+
+  // The run ends with what comes first.
+  std::optional<std::uint64_t> epochs;
+  std::optional<std::uint64_t> steps;  // of each worker
+  std::optional<Duration> until;
+  std::optional<double> target_loss;
+  std::optional<double> target_accuracy;
+  bool stop_at_target = true;
+
+  cluster::Cluster cluster;  // who is slow when, and who dies
+  std::optional<Duration> pace;
+
+  EvalTime evaluate = EvalTime::kAfter;
+  std::optional<Duration> eval_every;  // none: chosen so that the curve has some points
+  int eval_points = 16;                // at most so many
+
+  std::uint64_t check_sync = 0;  // steps; 0: never
+  std::uint64_t checkpoint_every = 0;
+  std::filesystem::path checkpoints;                 // folder; where `checkpoint_every` or `resume` is set
+  std::optional<std::filesystem::path> resume = {};  // folder with checkpoints
+};
+
+// What a run must have in common with the one whose checkpoint it goes on from.
+inline data::RunKeys run_keys(const TrainOptions& setting, const std::string& strategy, int workers) {
+  return {{"strategy", strategy},
+          {"workers", std::to_string(workers)},
+          {"model", setting.model},
+          {"samples", std::to_string(training_samples(*setting.data))},
+          {"batch", std::to_string(setting.batch)},
+          {"optimizer", std::string(optim::name_of(setting.optimizer.kind))},
+          {"seed", std::to_string(setting.seed)}};
+}
+
+// Of one epoch and worker, with equal shards. InvalidArgument if there is less than one.
+inline std::uint64_t steps_per_epoch(std::size_t samples, std::size_t batch, int workers) {
+  const std::uint64_t steps = samples / batch / static_cast<std::uint64_t>(workers);
+  if (steps > 0) return steps;
+  throw InvalidArgument(concat("--batch: ", batch, " samples for each of ", workers,
+                               " workers; allowed: together at most the ", samples,
+                               " samples of the data set"));
+}
+
+}  // namespace starling::torch

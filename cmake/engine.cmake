@@ -5,6 +5,7 @@ find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)
+find_package(fmt REQUIRED)
 find_path(STARLING_ASIO asio/ip/tcp.hpp DOC "The headers of Asio, without Boost")
 if(NOT STARLING_ASIO)
   message(FATAL_ERROR "Asio was not found; install Debian's libasio-dev, or set STARLING_ASIO to where asio/ip/tcp.hpp is")
@@ -55,7 +56,8 @@ target_compile_features(starling_engine PUBLIC cxx_std_20)
 target_include_directories(starling_engine PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(starling_engine PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:starling_options>
-  $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> $<BUILD_INTERFACE:Eigen3::Eigen>)
+  $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> $<BUILD_INTERFACE:Eigen3::Eigen>
+  $<BUILD_INTERFACE:fmt::fmt-header-only>)
 
 if(STARLING_HAS_UCX)
   target_link_libraries(starling_engine PRIVATE ucx::ucp ucx::ucs)

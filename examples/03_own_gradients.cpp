@@ -12,10 +12,10 @@ int main() try {
   join::RunContext run;
   session::Session::Options setting;
   setting.optimizer.learning_rate = 0.1;
-  setting.worker.sections = {{"x", 0, 4}};
-  setting.worker.steps = 100;
+  setting.sections = {{"x", 0, 4}};
+  setting.steps = 100;
   if (!run.environment().trains()) {  // this process is for the strategy's service
-    session::serve(run, setting);
+    session::run_service(run, setting);
     return 0;
   }
   session::Session session(run, setting, std::vector<float>(4, 5.0F));

@@ -33,10 +33,10 @@ void train(transport::Transport& net, const strategy::Strategy& strategy) {
   session::Session::Options setting;
   setting.workers = kWorkers;
   setting.optimizer.learning_rate = 0.05;
-  setting.worker.sections = {{"w", 0, 3}};
-  setting.worker.steps = kSteps;
+  setting.sections = {{"w", 0, 3}};
+  setting.steps = kSteps;
   if (net.rank() == kWorkers)
-    return session::serve(net, strategy, setting);  // the parameter server's process
+    return session::run_service(net, strategy, setting);  // the parameter server's process
 
   auto& loop = static_cast<runtime::LoopScheduler&>(net.scheduler());
   session::Session session(loop, net, strategy, setting, std::vector<float>(3));

@@ -51,7 +51,7 @@ void CheckpointFiles::write(std::uint64_t step, Rank rank, const WorkerState& st
   fs::create_directories(step_folder(step));
   TensorFile file;
   file.tensors = {floats("parameters", state.parameters), floats("extras", state.extras),
-                  raw("kept", state.kept), raw("server", state.server)};
+                  raw("kept", state.kept), raw("server", state.server), raw("program", state.program)};
   write_safetensors(rank_file(step, rank), file);
 }
 
@@ -101,6 +101,9 @@ WorkerState CheckpointFiles::read(std::uint64_t step, Rank rank) const {
   state.extras = to_floats(get(file, "extras", path));
   state.kept = get(file, "kept", path).bytes;
   state.server = get(file, "server", path).bytes;
+  for (const StoredTensor& tensor : file.tensors) {
+    if (tensor.name == "program") state.program = tensor.bytes;  // not in older files
+  }
   return state;
 }
 

@@ -18,8 +18,9 @@ namespace starling::data {
 struct WorkerState {
   std::vector<float> parameters;
   std::vector<float> extras;
-  std::vector<std::byte> kept;    // of the strategy and the optimiser
-  std::vector<std::byte> server;  // rank 0: of the service that has a rank of its own
+  std::vector<std::byte> kept;          // of the strategy and the optimiser
+  std::vector<std::byte> server;        // rank 0: of the service that has a rank of its own
+  std::vector<std::byte> program = {};  // of the training program: its optimiser, its random numbers
 };
 
 // What must be the same in the run that goes on: "model" is "lenet", ...

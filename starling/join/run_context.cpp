@@ -16,9 +16,13 @@ namespace {
 
 constexpr Duration kPatience = std::chrono::seconds(30);  // for the launcher to hand out the memory
 
+strategy::Options options_of(const RunEnvironment& environment) {
+  const strategy::StrategyEntry& entry = strategy::find_strategy(environment.strategy);
+  return strategy::Options::parse(entry.options, entry.name, environment.options);
+}
+
 std::unique_ptr<strategy::Strategy> make_strategy(const RunEnvironment& environment) {
-  const strategy::StrategyEntry& row = strategy::find_strategy(environment.strategy);
-  return row.make(strategy::Options::parse(row.options, row.name, environment.options), environment.workers);
+  return strategy::find_strategy(environment.strategy).make(options_of(environment), environment.workers);
 }
 
 void tell_transport(const RunEnvironment& environment, const transport::Transport& net) {
@@ -31,7 +35,10 @@ void tell_transport(const RunEnvironment& environment, const transport::Transpor
 }  // namespace
 
 RunContext::RunContext(RunEnvironment environment)
-    : environment_(std::move(environment)), strategy_(make_strategy(environment_)) {
+    : environment_(std::move(environment)),
+      equal_models_(
+          has_equal_models(strategy::find_strategy(environment_.strategy), options_of(environment_))),
+      strategy_(make_strategy(environment_)) {
   if (joins_by_itself(environment_)) {
     if (environment_.link && environment_.host_socket.empty())
       throw InvalidArgument("a link is emulated on one host only, and the ranks of this run meet " +

@@ -27,9 +27,12 @@ class RunContext {
   runtime::LoopScheduler& loop() { return loop_; }
   transport::Transport& net() { return *net_; }
   const strategy::Strategy& strategy() const { return *strategy_; }
+  // Whether the strategy keeps all workers' models equal between two steps.
+  bool equal_models() const { return equal_models_; }
 
  private:
   RunEnvironment environment_;
+  bool equal_models_ = false;
   std::unique_ptr<strategy::Strategy> strategy_;
   std::shared_ptr<transport::wire::MpiWorld> mpi_;  // if it was used to join
   runtime::LoopScheduler loop_;

@@ -146,6 +146,7 @@ RunEnvironment read_run_environment(const EnvironmentVariables& variables) {
   read_silence(environment, variables);
   read_strategy(environment, variables);
   read_place(environment, variables);
+  environment.output = read_output_options(variables);
   if (const auto link = value_in(variables, kLink)) environment.link = transport::parse_link(*link, kLink);
   return environment;
 }
@@ -184,6 +185,7 @@ std::vector<std::pair<std::string, std::string>> variables_of(const RunEnvironme
     if (environment.silence) variables.emplace_back(kSilence, concat(environment.silence->count(), "ns"));
   }
   if (environment.link) variables.emplace_back(kLink, text_of(*environment.link));
+  for (auto& variable : variables_of(environment.output)) variables.push_back(std::move(variable));
   return variables;
 }
 

@@ -8,6 +8,7 @@
 
 #include "starling/core/types.h"
 #include "starling/join/environment.h"
+#include "starling/join/output_options.h"
 #include "starling/strategy/options.h"
 #include "starling/transport/link.h"
 
@@ -32,6 +33,7 @@ struct RunEnvironment {
   std::vector<int> host_of_rank = {};  // known once the process has joined; empty: all on one
   std::string strategy = "allreduce";
   strategy::OptionTexts options;
+  OutputOptions output = {};
   std::optional<transport::Link> link;  // emulated between the ranks, each of which counts as a host
 
   bool trains() const { return rank < workers; }

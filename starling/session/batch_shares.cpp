@@ -61,12 +61,13 @@ void check(const ShareRules& rules, bool equal_batches) {
 
 Task<> BatchShares::run(Transport& net) {
   runtime::Scope scope(co_await runtime::this_context());
-  scope.spawn(pass_on(net), "own requests");
-  if (rank_ == 0) scope.spawn(serve(net), "requests of others");
+  const auto find = [this, &net](ShareRequest request) { return ask(net, request); };
+  scope.spawn(call_.run(find), "own requests");
+  if (rank_ == 0) scope.spawn(answer_others(net), "requests of others");
   co_await scope.join();
 }
 
-Task<> BatchShares::serve(Transport& net) {
+Task<> BatchShares::answer_others(Transport& net) {
   runtime::Event never("a request for a share", runtime::Event::Kind::kRare);
   try {
     for (;;) co_await answer_one(net, assignment_);
@@ -100,50 +101,7 @@ Share BatchShares::next(runtime::LoopScheduler& loop, ShareRequest request) {
   if (request.epoch > epoch_) round_ = 0;
   epoch_ = request.epoch;
   if (!rules_.dynamic) return equal_share(rank_, workers_, request.batches, round_++);
-  loop.post([this, request] {
-    request_ = request;
-    asked_.set();
-  });
-  std::unique_lock lock(mutex_);
-  answered_.wait(lock, [this] { return share_ || error_ || closed_; });
-  if (error_) std::rethrow_exception(closed_ ? error_ : std::exchange(error_, nullptr));
-  if (!share_) throw Error("there are no more shares: the run is over");
-  const Share share = *share_;
-  share_.reset();
-  return share;
-}
-
-Task<> BatchShares::pass_on(Transport& net) {
-  for (;;) {
-    co_await asked_;
-    asked_.reset();
-    std::optional<Share> share;
-    std::exception_ptr error;
-    try {
-      share = co_await ask(net, *request_);
-    } catch (const Error&) {
-      error = std::current_exception();
-    }
-    answer(share, std::move(error));  // not before this thread has let go of the error
-  }
-}
-
-void BatchShares::answer(std::optional<Share> share, std::exception_ptr error) {
-  {
-    const std::lock_guard lock(mutex_);
-    share_ = share;
-    error_ = std::move(error);
-  }
-  answered_.notify_one();
-}
-
-void BatchShares::close(std::exception_ptr error) {
-  {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-    if (!error_) error_ = std::move(error);
-  }
-  answered_.notify_one();
+  return call_.ask(loop, request);
 }
 
 }  // namespace starling::session

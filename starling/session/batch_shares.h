@@ -2,16 +2,15 @@
 // on the spot; by demand, rank 0's engine gives them out.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
-#include <mutex>
-#include <optional>
+#include <utility>
 
-#include "starling/runtime/event.h"
+#include "starling/core/types.h"
 #include "starling/runtime/loop_scheduler.h"
 #include "starling/runtime/task.h"
 #include "starling/session/batch_assignment.h"
+#include "starling/session/worker/engine_call.h"
 #include "starling/transport/transport.h"
 
 namespace starling::session {
@@ -29,7 +28,7 @@ struct ShareRules {
 // InvalidArgument unless empty shares are possible where there may be some.
 void check(const ShareRules& rules, bool equal_batches);
 
-// The desk between the user's thread, which asks and waits, and the engine's, which finds out.
+// The user's thread asks and waits, the engine's finds out.
 class BatchShares {
  public:
   BatchShares(ShareRules rules, Rank rank, int workers)
@@ -47,14 +46,12 @@ class BatchShares {
   // One request at a time. PeerLost if rank 0 is lost, InvalidArgument if others have another number of
   // batches.
   runtime::Task<Share> ask(transport::Transport& net, ShareRequest request);
-  runtime::Task<> serve(transport::Transport& net);
+  // Rank 0: answers the other workers.
+  runtime::Task<> answer_others(transport::Transport& net);
   // Nobody will be answered any more.
-  void close(std::exception_ptr error);
+  void close(std::exception_ptr error) { call_.close(std::move(error)); }
 
  private:
-  runtime::Task<> pass_on(transport::Transport& net);
-  void answer(std::optional<Share> share, std::exception_ptr error);
-
   const ShareRules rules_;
   const Rank rank_;
   const int workers_;
@@ -63,17 +60,8 @@ class BatchShares {
   std::uint64_t epoch_ = 0;
   std::uint64_t round_ = 0;  // requests in this epoch
 
-  // The engine's thread.
-  BatchAssignment assignment_;  // rank 0's
-  std::optional<ShareRequest> request_;
-  runtime::Event asked_{"a request for a share", runtime::Event::Kind::kRare};
-
-  // Both.
-  std::mutex mutex_;
-  std::condition_variable answered_;
-  std::optional<Share> share_;
-  std::exception_ptr error_;  // instead of the share
-  bool closed_ = false;
+  BatchAssignment assignment_;  // rank 0's engine
+  EngineCall<ShareRequest, Share> call_{"shares"};
 };
 
 }  // namespace starling::session

@@ -4,7 +4,7 @@
 
 #include "starling/core/byte_codec.h"
 #include "starling/runtime/task.h"
-#include "starling/session/worker/callbacks.h"
+#include "starling/session/callbacks.h"
 #include "starling/strategy/run_info.h"
 
 namespace starling::session {

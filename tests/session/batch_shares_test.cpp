@@ -11,6 +11,8 @@
 #include "starling/core/random.h"
 #include "starling/launch/forked_ranks.h"
 #include "starling/runtime/deadline.h"
+#include "starling/runtime/loop_scheduler.h"
+#include "starling/session/service_rank.h"
 #include "starling/session/session.h"
 #include "starling/strategy/registry.h"
 #include "tests/support/check.h"
@@ -45,7 +47,7 @@ TEST(BatchShares, EveryBatchIsComputedOnceAtAnySpeeds) {
       }
     };
     for (Rank rank = 0; rank < workers; ++rank) shares.emplace_back(ShareRules{true, false}, rank, workers);
-    services.emplace_back(ranks.scheduler()).spawn(shares[0].serve(ranks.at(0)));
+    services.emplace_back(ranks.scheduler()).spawn(shares[0].answer_others(ranks.at(0)));
     for (Rank rank = 0; rank < workers; ++rank) {
       ranks.start(rank, work(rank, std::chrono::milliseconds(random.between(1, 10))));
     }
@@ -92,8 +94,8 @@ struct Training {
   Session::Options setting() const {
     Session::Options setting;
     setting.workers = workers;
-    setting.worker.sections = {{"x", 0, 2}};
-    setting.worker.equal_batches = false;
+    setting.sections = {{"x", 0, 2}};
+    setting.equal_batches = false;
     setting.dynamic_shares = rules.dynamic;
     return setting;
   }
@@ -105,7 +107,7 @@ void train(
     const Training& what, transport::Transport& net, Tally& tally,
     const std::function<void(std::uint64_t, const Share&)>& before = [](std::uint64_t, const Share&) {}) {
   const auto strategy = what.make();
-  if (net.rank() >= what.workers) return serve(net, *strategy, what.setting());
+  if (net.rank() >= what.workers) return run_service(net, *strategy, what.setting());
   const std::vector<float> model(2);
   Session session(static_cast<runtime::LoopScheduler&>(net.scheduler()), net, *strategy, what.setting(),
                   model);

@@ -130,12 +130,12 @@ void expect_same_bits(sim::Simulation simulation, const OptionTexts& later) {
   run.setting = run.job.setting();
   const std::vector<float> straight = models_after(run);
 
-  run.setting.worker.steps = 10;
+  run.setting.steps = 10;
   run.setting.save_every = 10;
   run.saved_step = 10;
   models_after(run);
 
-  run.setting.worker.steps = 20;
+  run.setting.steps = 20;
   run.setting.save_every = 0;
   run.setting.resume.emplace().step = 10;
   run.setting.own_models = true;

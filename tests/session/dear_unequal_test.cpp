@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "starling/runtime/loop_scheduler.h"
 #include "tests/session/section_runs.h"
 
 namespace starling::session {
@@ -28,9 +29,9 @@ void train_unequal(transport::Transport& net, const strategy::Strategy& strategy
   Session::Options setting;
   setting.workers = 3;
   setting.optimizer.learning_rate = 1;
-  setting.worker.sections = {{"a", 0, 1}, {"b", 1, 2}, {"c", 3, 5}};
-  setting.worker.steps = 9;
-  setting.worker.equal_batches = false;
+  setting.sections = {{"a", 0, 1}, {"b", 1, 2}, {"c", 3, 5}};
+  setting.steps = 9;
+  setting.equal_batches = false;
   const std::vector<float> model(8);
   Session session(static_cast<runtime::LoopScheduler&>(net.scheduler()), net, strategy, setting, model);
   const auto rank = static_cast<std::size_t>(net.rank());
@@ -43,7 +44,7 @@ void train_unequal(transport::Transport& net, const strategy::Strategy& strategy
     for (const float x : session.parameters()) check_equal(x, wanted, "the model");
     if (step % 2 == 0) session.expect(own);
     for (std::size_t section = 3; section-- > 0;) {
-      const strategy::Section& place = setting.worker.sections[section];
+      const strategy::Section& place = setting.sections[section];
       for (std::size_t i = place.offset; own > 0 && i < place.offset + place.count; ++i) {
         session.gradients()[i] = static_cast<float>(8 * (rank + 1));
       }

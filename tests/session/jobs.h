@@ -12,6 +12,8 @@
 
 #include "starling/core/error.h"
 #include "starling/launch/forked_ranks.h"
+#include "starling/runtime/loop_scheduler.h"
+#include "starling/session/service_rank.h"
 #include "starling/session/session.h"
 #include "starling/sim/blueprint.h"
 #include "tests/support/simulations.h"
@@ -54,8 +56,8 @@ struct Job {
     session::Session::Options setting;
     setting.workers = workers;
     setting.optimizer = simulation.optimizer;
-    setting.worker.sections = simulation.workload->sections();
-    setting.worker.steps = simulation.steps;
+    setting.sections = simulation.workload->sections();
+    setting.steps = simulation.steps;
     return setting;
   }
   std::vector<float> initial_model() const {
@@ -101,7 +103,7 @@ template <class Body>
 std::vector<launch::Outcome> run_ranks(const Job& job, const session::Session::Options& setting,
                                        const Body& body) {
   launch::ForkedRanks ranks(job.ranks(), [&](transport::Transport& net) {
-    if (net.rank() >= job.workers) return session::serve(net, *job.strategy, setting);
+    if (net.rank() >= job.workers) return session::run_service(net, *job.strategy, setting);
     body(net);
   });
   return ranks.wait();

@@ -4,6 +4,8 @@
 
 #include "starling/core/error.h"
 #include "starling/launch/forked_ranks.h"
+#include "starling/runtime/loop_scheduler.h"
+#include "starling/session/service_rank.h"
 #include "starling/session/session.h"
 #include "starling/strategy/registry.h"
 
@@ -27,10 +29,10 @@ std::vector<launch::Outcome> train(const std::string& name, std::uint64_t every,
   launch::ForkedRanks ranks(kWorkers + (own_rank ? 1 : 0), [&](transport::Transport& net) {
     Session::Options setting;
     setting.workers = kWorkers;
-    setting.worker.sections = {{"a", 0, 3}, {"b", 3, 3}, {"c", 6, 3}, {"d", 9, 3}};
-    setting.worker.steps = 20;
+    setting.sections = {{"a", 0, 3}, {"b", 3, 3}, {"c", 6, 3}, {"d", 9, 3}};
+    setting.steps = 20;
     setting.check_sync = every;
-    if (net.rank() == kWorkers) return serve(net, *strategy, setting);
+    if (net.rank() == kWorkers) return run_service(net, *strategy, setting);
     const std::vector<float> model(12, 1.0F);
     Session session(static_cast<runtime::LoopScheduler&>(net.scheduler()), net, *strategy, setting, model);
     for (std::uint64_t step = 1; session.next(); ++step) {

@@ -3,6 +3,7 @@
 
 #include "starling/core/error.h"
 #include "starling/launch/forked_ranks.h"
+#include "starling/runtime/loop_scheduler.h"
 #include "starling/session/session.h"
 #include "starling/sim/blueprint.h"
 #include "tests/support/check.h"
@@ -78,8 +79,8 @@ void with_listener(int pieces, bool equal_batches, const Body& body,
     std::vector<Seen> seen;
     const Listening listening(seen, pieces);
     Session::Options setting;
-    setting.worker.sections = {{"a", 0, 1}, {"b", 1, 1}, {"c", 2, 1}};
-    setting.worker.equal_batches = equal_batches;
+    setting.sections = {{"a", 0, 1}, {"b", 1, 1}, {"c", 2, 1}};
+    setting.equal_batches = equal_batches;
     const std::vector<float> model{1, 2, 3};
     {
       Session session(loop_of(net), net, listening, setting, model);
@@ -197,8 +198,8 @@ void train(transport::Transport& net, const sim::Simulation& simulation,
   Session::Options setting;
   setting.workers = net.size();
   setting.optimizer = simulation.optimizer;
-  setting.worker.sections = workload.sections();
-  setting.worker.steps = simulation.steps;
+  setting.sections = workload.sections();
+  setting.steps = simulation.steps;
   std::vector<float> model(workload.parameters());
   Random start = Random(simulation.seed).fork(sim::kModel);
   workload.initialize(model, start);
@@ -208,8 +209,8 @@ void train(transport::Transport& net, const sim::Simulation& simulation,
   for (std::uint64_t step = 1; session.next(); ++step) {
     const double loss =
         workload.gradient(net.rank(), session.parameters(), gradient, workload.batch(), random);
-    for (std::size_t i = setting.worker.sections.size(); i-- > 0;) {
-      const strategy::Section& section = setting.worker.sections[i];
+    for (std::size_t i = setting.sections.size(); i-- > 0;) {
+      const strategy::Section& section = setting.sections[i];
       const auto from = gradient.begin() + static_cast<std::ptrdiff_t>(section.offset);
       std::copy_n(from, section.count,
                   session.gradients().begin() + static_cast<std::ptrdiff_t>(section.offset));
@@ -258,9 +259,9 @@ TEST(Sections, UnequalBatchesAreWeightedAlsoInBuckets) {
       Session::Options setting;
       setting.workers = 3;
       setting.optimizer.learning_rate = 1;
-      setting.worker.sections = {{"a", 0, 1}, {"b", 1, 1}};
-      setting.worker.steps = 9;
-      setting.worker.equal_batches = false;
+      setting.sections = {{"a", 0, 1}, {"b", 1, 1}};
+      setting.steps = 9;
+      setting.equal_batches = false;
       const std::vector<float> model(2);
       Session session(loop_of(net), net, *strategy, setting, model);
       const auto rank = static_cast<std::size_t>(net.rank());

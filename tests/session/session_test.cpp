@@ -10,7 +10,10 @@
 #include <thread>
 
 #include "starling/core/error.h"
+#include "starling/join/run_environment.h"
 #include "starling/launch/forked_ranks.h"
+#include "starling/runtime/loop_scheduler.h"
+#include "starling/session/service_rank.h"
 #include "tests/session/jobs.h"
 #include "tests/support/check.h"
 
@@ -26,7 +29,7 @@ using testing::simulation_of;
 void live(
     const Job& job, transport::Transport& net, Board& board,
     const std::function<void(std::uint64_t)>& step = [](std::uint64_t) {}) {
-  if (net.rank() >= job.workers) return serve(net, *job.strategy, job.setting());
+  if (net.rank() >= job.workers) return run_service(net, *job.strategy, job.setting());
   // Only rank 0's model counts.
   const std::vector<float> model =
       net.rank() == 0 ? job.initial_model() : std::vector<float>(job.elements(), 7.0F);
@@ -173,7 +176,7 @@ template <class Body>
 void with_session(const strategy::Strategy& strategy, Session::Options setting, Callbacks callbacks,
                   const Body& body) {
   launch::ForkedRanks ranks(1, [&](transport::Transport& net) {
-    setting.worker.sections = {{"x", 0, 3}};
+    setting.sections = {{"x", 0, 3}};
     const std::vector<float> model{1, 2, 3};
     Session session(static_cast<runtime::LoopScheduler&>(net.scheduler()), net, strategy, setting, model,
                     callbacks);

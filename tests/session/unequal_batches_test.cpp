@@ -5,6 +5,8 @@
 
 #include "starling/core/error.h"
 #include "starling/launch/forked_ranks.h"
+#include "starling/runtime/loop_scheduler.h"
+#include "starling/session/service_rank.h"
 #include "starling/session/session.h"
 #include "starling/strategy/registry.h"
 #include "tests/support/check.h"
@@ -34,10 +36,10 @@ void train(transport::Transport& net, const strategy::Strategy& strategy, int wo
            const std::function<void(std::uint64_t, float)>& look) {
   Session::Options setting;
   setting.workers = workers;
-  setting.worker.sections = {{"x", 0, 1}};
-  setting.worker.steps = kSteps;
-  setting.worker.equal_batches = false;
-  if (net.rank() >= workers) return serve(net, strategy, setting);
+  setting.sections = {{"x", 0, 1}};
+  setting.steps = kSteps;
+  setting.equal_batches = false;
+  if (net.rank() >= workers) return run_service(net, strategy, setting);
   std::uint64_t step = 0;
   float* x = nullptr;
   const float* g = nullptr;

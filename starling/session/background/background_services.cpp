@@ -40,25 +40,26 @@ std::string text_of(const std::exception_ptr& error) {
 }  // namespace
 
 BackgroundServices::BackgroundServices(const strategy::RunInfo& info, RealWorker& worker,
-                                       const Options& setting, std::uint64_t last_step,
-                                       const Callbacks& callbacks, const CheckpointState& kept)
+                                       const SessionOptions& options, bool lockstep,
+                                       const Callbacks& callbacks, const CheckpointState& state)
     : worker_(worker),
       control_(worker.net()),
       stop_(worker.net(), control_,
             {.workers = info.workers,
-             .lockstep = setting.lockstep,
-             .until = setting.until,
+             .lockstep = lockstep,
+             .until = options.until,
              .begun = worker.step(),
-             .steps = last_step}),
-      records_(worker.net(), control_, info, setting.keep_record),
-      reports_(worker, control_, records_, callbacks, setting.report),
-      snapshots_(worker, control_, callbacks, setting.snapshot_every),
-      checkpoint_(worker, control_, callbacks, kept, setting.save_every) {
-  worker.journal().keeps_spans = setting.keep_record;
+             .steps = options.steps}),
+      records_(worker.net(), control_, info, options.keep_record),
+      reports_(worker, control_, records_, callbacks, options.report),
+      snapshots_(worker, control_, callbacks, options.snapshot_every),
+      mean_(worker, control_, callbacks, options),
+      checkpoint_(worker, control_, callbacks, state, options.save_every) {
+  worker.journal().keeps_spans = options.keep_record;
 }
 
-// The checkpoint before the end, so that the last step can be saved.
-RealWorker::StepHooks BackgroundServices::hooks() { return {&reports_, &checkpoint_, &stop_, &snapshots_}; }
+// The checkpoint comes before the end, so that the last step can be saved.
+StepHooks BackgroundServices::step_hooks() { return {&reports_, &checkpoint_, &stop_, &snapshots_, &mean_}; }
 
 void BackgroundServices::begin(Time origin) {
   records_.begin(origin);
@@ -81,6 +82,9 @@ Task<> BackgroundServices::conclude(std::exception_ptr error) {
   reports_.finished();
   if (!error) co_await snapshots_.finished();
   records_.bring_in(worker_.journal(), now, text_of(error));
+  if (error) co_return;
+  co_await mean_.finished();
+  co_await mean_.make_final();
 }
 
 Task<> BackgroundServices::see_off(std::exception_ptr error) {

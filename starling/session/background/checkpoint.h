@@ -19,7 +19,7 @@
 
 #include "starling/runtime/event.h"
 #include "starling/session/background/control_channel.h"
-#include "starling/session/worker/callbacks.h"
+#include "starling/session/callbacks.h"
 #include "starling/session/worker/checkpoint_state.h"
 #include "starling/session/worker/real_worker.h"
 #include "starling/session/worker/step_hook.h"

@@ -31,6 +31,10 @@ class ControlChannel {
     kCheckpoint,
     kKeptAsk,
     kKept,
+    kMeanAsk,
+    kMeanCopy,
+    kFinalModel,
+    kFinalMean,
   };
   using Handler = std::function<void(Rank from, Bytes bytes)>;
 

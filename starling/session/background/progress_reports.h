@@ -7,7 +7,7 @@
 #include "starling/session/background/control_channel.h"
 #include "starling/session/background/loss_average.h"
 #include "starling/session/background/record_collector.h"
-#include "starling/session/worker/callbacks.h"
+#include "starling/session/callbacks.h"
 #include "starling/session/worker/real_worker.h"
 #include "starling/session/worker/step_hook.h"
 

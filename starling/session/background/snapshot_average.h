@@ -10,7 +10,7 @@
 
 #include "starling/core/byte_codec.h"
 #include "starling/session/background/loss_average.h"
-#include "starling/session/worker/callbacks.h"
+#include "starling/session/callbacks.h"
 
 namespace starling::session {
 

@@ -36,15 +36,21 @@ Task<> for_ever(Task<> task) {
   co_await never;
 }
 
-RealWorker::RealWorker(const strategy::RunInfo& info, transport::Transport& net, Random random,
-                       const Options& setting, UserRequests& requests)
-    : WithRunInfo(info, net, random),
-      setting_(setting),
-      requests_(requests),
-      parameters_(allocate(info.elements)),
-      gradients_(allocate(info.elements)),
-      through_(std::make_unique<std::atomic<bool>[]>(setting.sections.size())),
-      asks_(setting.sections.size()) {}
+RealWorker::RealWorker(const Parts& parts, Options options)
+    : WithRunInfo(parts.info, parts.net, parts.random),
+      options_(std::move(options)),
+      requests_(parts.requests),
+      hooks_(parts.hooks),
+      checkpoint_state_(parts.checkpoint_state),
+      parameters_(allocate(parts.info.elements)),
+      gradients_(allocate(parts.info.elements)),
+      states_(std::make_unique<std::atomic<SectionState>[]>(options_.sections.size())),
+      asks_(options_.sections.size()),
+      step_(parts.first_step) {}
+
+void RealWorker::set_all_states(SectionState state) {
+  for (std::size_t i = 0; i < sections().size(); ++i) set_state(i, state);
+}
 
 Task<bool> RealWorker::compute(const StepPlan& plan) {
   const Listening listening(listener_, plan.listener);
@@ -52,13 +58,12 @@ Task<bool> RealWorker::compute(const StepPlan& plan) {
     const bool go_on = co_await hook->before_step(step_ + 1);
     if (!go_on) co_return false;
   }
-  if (step_ >= setting_.steps || over_) co_return false;
+  if (step_ >= options_.steps || over_) co_return false;
   ++step_;
   samples_ = 0;
   pieces_ = 0;
   loss_ = 0;
-  passed_on_.assign(sections().size(), false);
-  let_through_.assign(sections().size(), false);
+  set_all_states(SectionState::kOutdated);
   if (plan.listener != nullptr) plan.listener->begins();
   StepListener* const by_section =
       plan.listener != nullptr && plan.listener->by_section() ? plan.listener : nullptr;
@@ -88,9 +93,7 @@ Task<bool> RealWorker::next_batch(StepListener* listener) {
   computing_since_ = now();
   computing_ = {};
   forward_ = true;
-  for (std::size_t i = 0; i < sections().size(); ++i) {
-    through_[i].store(listener == nullptr || let_through_[i], std::memory_order_release);
-  }
+  if (listener == nullptr) set_all_states(SectionState::kCurrent);
   wants_sections_.store(listener != nullptr, std::memory_order_relaxed);
   requests_.ask({.kind = UserRequest::Kind::kBatch, .step = step_});
   while (!answered_) {
@@ -113,15 +116,14 @@ Task<> RealWorker::hear(StepListener& listener) {
     computing_ = *wanted_;
     wanted_.reset();
     for (std::size_t i = computing_.begin; i < computing_.end; ++i) {
-      if (!let_through_[i]) co_await listener.before_forward(i);
-      let_through_[i] = true;
-      through_[i].store(true, std::memory_order_release);
+      if (state_of(i) == SectionState::kOutdated) co_await listener.before_forward(i);
+      if (state_of(i) != SectionState::kPassedOn) set_state(i, SectionState::kCurrent);
     }
     computing_since_ = now();
     requests_.ask({.kind = UserRequest::Kind::kThrough});
   }
   if (ready_.empty() && !answered_) co_return;
-  const bool weight_known = setting_.equal_batches || expected_;
+  const bool weight_known = options_.equal_batches || expected_;
   if (std::exchange(forward_, false)) note_computing(Kind::kForward, computing_, &listener);
   co_await let_rest_through(listener);
   if (expected_rate_) learning_rate_ = *expected_rate_;
@@ -133,18 +135,18 @@ Task<> RealWorker::hear(StepListener& listener) {
 
 Task<> RealWorker::let_through(StepListener& listener, bool all) {
   for (std::size_t i = 0; i < sections().size(); ++i) {
-    if (let_through_[i] || (!all && asks_[i])) continue;
+    if (state_of(i) != SectionState::kOutdated || (!all && asks_[i])) continue;
     co_await listener.before_forward(i);
-    let_through_[i] = true;
+    set_state(i, SectionState::kCurrent);
   }
 }
 
 // The program has no gradient of them: it did not use them. What lies there is from the step before.
 Task<> RealWorker::let_rest_through(StepListener& listener) {
   for (std::size_t i = 0; i < sections().size(); ++i) {
-    if (let_through_[i]) continue;
+    if (state_of(i) != SectionState::kOutdated) continue;
     co_await listener.before_forward(i);
-    let_through_[i] = true;
+    set_state(i, SectionState::kUnused);
     const std::span<float> gradient =
         floats(gradients_.data).subspan(sections()[i].offset, sections()[i].count);
     std::fill(gradient.begin(), gradient.end(), 0.0F);
@@ -185,8 +187,8 @@ void RealWorker::add_batch() {
 }
 
 void RealWorker::pass_on(StepListener& listener, std::size_t section) {
-  if (passed_on_[section]) return;
-  passed_on_[section] = true;
+  if (state_of(section) == SectionState::kPassedOn) return;
+  set_state(section, SectionState::kPassedOn);
   listener.gradient_ready(section);
 }
 
@@ -218,7 +220,7 @@ void RealWorker::beside(Task<> task, std::string name) {
 }
 
 std::vector<strategy::Data> RealWorker::optimizer_state() {
-  if (setting_.own_optimizer) {
+  if (options_.own_optimizer) {
     throw InvalidArgument(
         "the strategy averages the optimiser's state, which the program keeps to itself; allowed: a strategy "
         "that leaves it to each worker");

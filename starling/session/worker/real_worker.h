@@ -13,7 +13,7 @@
 #include "starling/runtime/event.h"
 #include "starling/runtime/loop_scheduler.h"
 #include "starling/runtime/scope.h"
-#include "starling/session/worker/batch_state.h"
+#include "starling/session/batch_state.h"
 #include "starling/session/worker/checkpoint_state.h"
 #include "starling/session/worker/step_hook.h"
 #include "starling/session/worker/user_requests.h"
@@ -21,6 +21,14 @@
 #include "starling/strategy/run_info.h"
 
 namespace starling::session {
+
+// A section of the model in a step, from the listener's point of view.
+enum class SectionState : std::uint8_t {
+  kOutdated,  // its update is under way: the program may not use it
+  kCurrent,   // its parameters are those of the step, and its gradient is the program's
+  kUnused,    // the same, but the backward pass began without the program's having asked for it
+  kPassedOn,  // the listener has its gradient
+};
 
 // A service has no end of its own; one that returns must not end the run.
 runtime::Task<> for_ever(runtime::Task<> task);
@@ -36,28 +44,31 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
     double clip_norm = 0;
   };
 
-  // Between two steps they are called in this order; they must outlive the worker's last step.
-  using StepHooks = std::vector<StepHook*>;
+  // All of it but the random numbers must outlive the worker.
+  struct Parts {
+    const strategy::RunInfo& info;
+    transport::Transport& net;
+    Random random;
+    UserRequests& requests;
+    CheckpointState& checkpoint_state;  // where what keep() is given goes
+    const StepHooks& hooks;             // complete before the first step
+    std::uint64_t first_step = 0;       // steps made before this run
+  };
 
-  RealWorker(const strategy::RunInfo& info, transport::Transport& net, Random random, const Options& setting,
-             UserRequests& requests);
-  void set_hooks(StepHooks hooks) { hooks_ = std::move(hooks); }
-  // Both before the first step: the steps made before this run, and where what keep() is given goes.
-  void go_on_from(std::uint64_t step) { step_ = step; }
-  void set_checkpoint_state(CheckpointState& kept) { checkpoint_state_ = &kept; }
-  // Where the tasks go that run beside the strategy; none of them ends unless it fails.
-  void set_company(runtime::Scope& scope) { company_ = &scope; }
+  RealWorker(const Parts& parts, Options options);
+  // The run begins. Tasks that run beside the strategy go to the scope; none of them ends unless it fails.
+  void begin(runtime::Scope& scope) { company_ = &scope; }
   // Makes the flat optimiser, whose state is kept for checkpoints. The user's thread has it in updates, the
   // engine's at all other times.
   void make_own_optimizer();
 
   void keep(std::string_view name, std::span<std::byte> state) override {
-    if (checkpoint_state_ != nullptr) checkpoint_state_->keep(name, state);
+    checkpoint_state_.keep(name, state);
   }
 
   strategy::Data parameters() override { return parameters_.data; }
   strategy::Data gradients() override { return gradients_.data; }
-  const std::vector<strategy::Section>& sections() const override { return setting_.sections; }
+  const std::vector<strategy::Section>& sections() const override { return options_.sections; }
 
   using Worker::compute;
   // The listener lets sections through when the program asks for them (Session::use), and before the batch
@@ -68,8 +79,8 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   runtime::Task<> update() override { return update(Slice{0, parameters_.data.count}, step_); }
   runtime::Task<> update(Slice part, std::uint64_t step) override;
   optim::Optimizer& flat_optimizer() override;
-  bool has_flat_optimizer() const override { return setting_.has_flat_optimizer; }
-  double clip_norm() const override { return setting_.clip_norm; }
+  bool has_flat_optimizer() const override { return options_.has_flat_optimizer; }
+  double clip_norm() const override { return options_.clip_norm; }
   // For duties, before they look at the model.
   runtime::Task<> settle();
   void beside(runtime::Task<> task, std::string name) override;
@@ -83,12 +94,15 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   std::size_t samples() const override { return samples_ + expected_.value_or(0); }
   int pieces() const override { return pieces_; }
   double loss() const override { return loss_; }
-  bool equal_batches() const override { return setting_.equal_batches; }
+  bool equal_batches() const override { return options_.equal_batches; }
 
   // For the user's thread while it computes a batch: whether it is of use to tell of sections, and whether
-  // the parameters of one may be used.
+  // the parameters of one are those of this step.
   bool wants_sections() const { return wants_sections_.load(std::memory_order_relaxed); }
-  bool through(std::size_t section) const { return through_[section].load(std::memory_order_acquire); }
+  bool is_current(std::size_t section) const {
+    const SectionState state = states_[section].load(std::memory_order_acquire);
+    return state == SectionState::kCurrent || state == SectionState::kPassedOn;
+  }
 
   // What the user's thread says, brought to this thread by LoopScheduler::post: of the batch it computes, and
   // the answers to the errands.
@@ -119,10 +133,18 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   void pass_on(strategy::StepListener& listener, std::size_t section);
   void note_computing(record::Detail::Kind kind, Slice sections, const strategy::StepListener* listener);
 
-  const Options& setting_;
+  SectionState state_of(std::size_t section) const {
+    return states_[section].load(std::memory_order_relaxed);
+  }
+  void set_state(std::size_t section, SectionState state) {
+    states_[section].store(state, std::memory_order_release);
+  }
+  void set_all_states(SectionState state);
+
+  const Options options_;
   UserRequests& requests_;
-  StepHooks hooks_;
-  CheckpointState* checkpoint_state_ = nullptr;
+  const StepHooks& hooks_;
+  CheckpointState& checkpoint_state_;
   runtime::Scope* company_ = nullptr;
   std::unique_ptr<optim::Optimizer> optimizer_;  // none yet if the program brings its own
   std::uint64_t optimizer_steps_ = 0;            // for checkpoints
@@ -131,12 +153,10 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   std::vector<float> mean_;  // of the gradients of the pieces before
   std::atomic<bool> wants_sections_ = false;
   std::vector<std::size_t> ready_;  // sections that the program told of and nobody has looked at yet
-  std::vector<bool> passed_on_;     // by section: the listener knows
-  strategy::StepListener* listener_ = nullptr;    // of the step
-  std::unique_ptr<std::atomic<bool>[]> through_;  // by section: the program may use its parameters
-  std::vector<bool> let_through_;                 // by section: the listener has
-  std::vector<bool> asks_;                        // by section: the program asked for it in the last batch
-  std::optional<Slice> wanted_;                   // that the program waits for
+  strategy::StepListener* listener_ = nullptr;           // of the step
+  std::unique_ptr<std::atomic<SectionState>[]> states_;  // by section; the user's thread reads them
+  std::vector<bool> asks_;       // by section: the program asked for it in the last batch
+  std::optional<Slice> wanted_;  // the sections that the program waits for
   strategy::ComputeSpans spans_{*this};
   Time computing_since_{};
   Slice computing_;       // sections that the program has asked for last
@@ -150,7 +170,7 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   bool over_ = false;
   std::optional<std::size_t> expected_;  // samples of the batch that is being computed
   std::optional<double> expected_rate_;
-  std::uint64_t step_ = 0;
+  std::uint64_t step_;
   std::size_t samples_ = 0;
   int pieces_ = 0;
   double loss_ = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "starling/runtime/task.h"
 
@@ -17,5 +18,8 @@ class StepHook {
   // Whether it will wait for the other workers to come as far.
   virtual bool rests_before(std::uint64_t /*step*/) const { return false; }
 };
+
+// Called between two steps in this order; they must outlive the worker's last step.
+using StepHooks = std::vector<StepHook*>;
 
 }  // namespace starling::session

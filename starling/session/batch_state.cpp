@@ -1,4 +1,4 @@
-#include "starling/session/worker/batch_state.h"
+#include "starling/session/batch_state.h"
 
 #include "starling/core/error.h"
 

@@ -9,7 +9,7 @@
 
 #include "cli/common/progress_line.h"
 #include "cli/train/train_plan.h"
-#include "starling/session/worker/callbacks.h"
+#include "starling/session/callbacks.h"
 
 namespace starling::cli {
 

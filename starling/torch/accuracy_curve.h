@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "starling/record/run_record.h"
-#include "starling/session/worker/callbacks.h"
+#include "starling/session/callbacks.h"
 #include "starling/torch/evaluator.h"
 #include "starling/torch/train_options.h"
 

@@ -6,6 +6,7 @@
 
 #include "starling/core/error.h"
 #include "starling/torch/replica.h"
+#include "starling/torch/stored_model.h"
 
 namespace starling::torch {
 
@@ -14,15 +15,6 @@ using ::torch::Tensor;
 namespace {
 
 constexpr std::size_t kBatch = 250;
-
-data::StoredTensor named(const std::string& name, const Tensor& tensor) {
-  const Tensor dense = tensor.detach().contiguous();
-  const auto* const bytes = static_cast<const std::byte*>(dense.data_ptr());
-  return {name,
-          dense.scalar_type() == ::torch::kInt64 ? "I64" : "F32",
-          {dense.sizes().begin(), dense.sizes().end()},
-          {bytes, bytes + dense.nbytes()}};
-}
 
 }  // namespace
 
@@ -67,11 +59,6 @@ Score Evaluator::score(std::size_t most) {
   return {loss / whole, static_cast<double>(right) / whole};
 }
 
-data::TensorFile Evaluator::state() const {
-  data::TensorFile file;
-  for (const auto& item : model_->named_parameters()) file.tensors.push_back(named(item.key(), item.value()));
-  for (const auto& item : model_->named_buffers()) file.tensors.push_back(named(item.key(), item.value()));
-  return file;
-}
+data::TensorFile Evaluator::state() const { return to_tensor_file(named_tensors(*model_)); }
 
 }  // namespace starling::torch

@@ -64,7 +64,7 @@ Replica::Replica(::torch::nn::Module& module) : hooks_(std::make_unique<Hooks>()
     if (!tensor.defined() || !seen.insert(tensor.unsafeGetTensorImpl()).second) continue;
     if (!tensor.requires_grad()) {
       check_bytes(item.key(), tensor);
-      frozen_.push_back(tensor);
+      frozen_.emplace_back(item.key(), tensor);
       continue;
     }
     check_parameter(item.key(), tensor);
@@ -79,7 +79,7 @@ Replica::Replica(::torch::nn::Module& module) : hooks_(std::make_unique<Hooks>()
   for (const auto& item : module.named_buffers()) {
     if (!item.value().defined()) continue;
     check_bytes(item.key(), item.value());
-    buffers_.push_back(item.value());
+    buffers_.emplace_back(item.key(), item.value());
   }
 }
 
@@ -118,9 +118,32 @@ std::vector<float> Replica::values() const {
   return values;
 }
 
+NamedTensors Replica::named(std::span<const float> flat) const {
+  NamedTensors all;
+  std::size_t offset = 0;
+  const auto take = [&](const std::string& name, const Tensor& like) {
+    const auto count = static_cast<std::size_t>(like.numel());
+    if (offset + count > flat.size()) throw Error("a flat model is shorter than the module");
+    const Tensor tensor = ::torch::empty(like.sizes(), ::torch::kFloat32);
+    std::copy_n(flat.data() + offset, count, tensor.data_ptr<float>());
+    offset += count;
+    all.emplace_back(name, tensor);
+  };
+  for (std::size_t i = 0; i < sections_.size(); ++i) take(sections_[i].name, parameters_[i]);
+  for (const auto& [name, tensor] : frozen_) all.emplace_back(name, tensor.detach().clone());
+  for (const auto& [name, buffer] : buffers_) {
+    if (buffer.scalar_type() == ::torch::kFloat32) {
+      take(name, buffer);
+    } else {
+      all.emplace_back(name, buffer.detach().clone());
+    }
+  }
+  return all;
+}
+
 std::vector<std::span<float>> Replica::extras() const {
   std::vector<std::span<float>> result;
-  for (const Tensor& buffer : buffers_) {
+  for (const auto& [name, buffer] : buffers_) {
     if (buffer.scalar_type() != ::torch::kFloat32) continue;
     result.emplace_back(buffer.data_ptr<float>(), static_cast<std::size_t>(buffer.numel()));
   }
@@ -129,8 +152,8 @@ std::vector<std::span<float>> Replica::extras() const {
 
 std::vector<std::span<std::byte>> Replica::fixed() const {
   std::vector<std::span<std::byte>> result;
-  for (const Tensor& tensor : frozen_) result.push_back(bytes_of(tensor));
-  for (const Tensor& buffer : buffers_) {
+  for (const auto& [name, tensor] : frozen_) result.push_back(bytes_of(tensor));
+  for (const auto& [name, buffer] : buffers_) {
     if (buffer.scalar_type() != ::torch::kFloat32) result.push_back(bytes_of(buffer));
   }
   return result;

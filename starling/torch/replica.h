@@ -22,6 +22,7 @@
 
 #include "starling/core/partition.h"
 #include "starling/strategy/section.h"
+#include "starling/torch/stored_model.h"
 
 namespace starling::torch {
 
@@ -42,6 +43,10 @@ class Replica {
   bool holds(const ::torch::Tensor& parameter) const;
   // The parameters, flat.
   std::vector<float> values() const;
+
+  // Tensors of a flat model, the parameters and then the extras: under the names of the module, with frozen
+  // parameters and other buffers as they are.
+  NamedTensors named(std::span<const float> flat) const;
 
   // Buffers of floats, and all else that everybody takes over from rank 0.
   std::vector<std::span<float>> extras() const;
@@ -80,8 +85,8 @@ class Replica {
   std::vector<strategy::Section> sections_;
   std::vector<::torch::Tensor> parameters_;  // by section
   std::vector<::torch::Tensor> gradients_;   // views, once bound
-  std::vector<::torch::Tensor> frozen_;
-  std::vector<::torch::Tensor> buffers_;
+  NamedTensors frozen_;
+  NamedTensors buffers_;
   std::size_t size_ = 0;
   std::unordered_map<const void*, std::size_t> section_of_;  // by ::torch::TensorImpl of the parameter
   std::span<float> flat_gradients_;

@@ -1,66 +1,223 @@
 #include "starling/torch/session.h"
 
-#include <cmath>
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 
 #include "starling/core/error.h"
 #include "starling/core/log.h"
+#include "starling/join/run_context.h"
+#include "starling/session/progress_text.h"
+#include "starling/session/service_rank.h"
+#include "starling/session/session.h"
 #include "starling/torch/forward_wait.h"
 #include "starling/torch/optimizer_translation.h"
+#include "starling/torch/program_state.h"
+#include "starling/torch/replica.h"
+#include "starling/torch/resume_position.h"
+#include "starling/torch/run_files.h"
+#include "starling/torch/section_optimizer.h"
+#include "starling/torch/speed_emulator.h"
 
 namespace starling::torch {
 
 namespace {
 
-session::Session::Options setting_for(const Replica& replica, const SessionOptions& options,
-                                      const ::torch::optim::Optimizer& optimizer) {
-  session::Session::Options setting;
-  setting.worker.sections = replica.sections();
-  setting.worker.equal_batches = options.equal_batches;
-  setting.seed = options.seed;
-  setting.dynamic_shares = options.dynamic_shards;
+enum Stream : std::uint64_t { kSpeedStream = 1 };
+
+session::SessionOptions engine_options(const Replica& replica, const SessionOptions& options,
+                                       const ::torch::optim::Optimizer* optimizer,
+                                       const optim::OptimizerSpec* spec) {
+  session::SessionOptions engine;
+  engine.sections = replica.sections();
+  engine.equal_batches = options.equal_batches;
+  engine.dynamic_shares = options.dynamic_shards;
+  engine.seed = options.seed;
+  engine.steps = options.steps.value_or(engine.steps);
+  engine.until = options.max_time;
+  engine.final_model = options.final_model;
+  engine.publish_every = options.publish_every;
+  engine.keep_record = options.keep_record || !options.out.empty();
+  engine.report = options.progress || options.on_progress || !options.out.empty();
+  engine.snapshot_every = options.snapshot_every;
+  engine.save_every = options.checkpoint_every;
+  engine.check_sync = options.check_sync;
   try {
-    setting.optimizer = to_flat_optimizer(optimizer);
+    engine.optimizer = spec != nullptr ? *spec : to_flat_optimizer(*optimizer);
   } catch (const InvalidArgument& error) {
-    setting.no_flat_optimizer = error.what();
+    engine.no_flat_optimizer = error.what();
   }
-  setting.optimizer.clip_norm = options.clip_norm;
-  return setting;
+  if (spec == nullptr) engine.optimizer.clip_norm = options.clip_norm;
+  return engine;
 }
 
-const SessionOptions& checked(const SessionOptions& options) {
-  if (std::isfinite(options.clip_norm) && options.clip_norm >= 0) return options;
-  throw InvalidArgument(concat("clip_norm is ", options.clip_norm, "; allowed: a finite number, 0 or more"));
+data::RunKeys keys_of(const SessionOptions& options, const join::RunEnvironment& environment,
+                      const Replica& replica) {
+  data::RunKeys keys = options.checkpoint_keys;
+  keys.insert({{"strategy", environment.strategy},
+               {"workers", std::to_string(environment.workers)},
+               {"seed", std::to_string(options.seed)}});
+  if (options.checkpoint_keys.empty()) keys["parameters"] = std::to_string(replica.size());
+  return keys;
+}
+
+ResumePosition::Shares shares_of(const SessionOptions& options, bool lockstep) {
+  if (!options.dynamic_shards) return ResumePosition::Shares::kEqual;
+  return lockstep ? ResumePosition::Shares::kDynamicLockstep : ResumePosition::Shares::kDynamic;
 }
 
 }  // namespace
 
-Session::Session(const SessionOptions& options, ::torch::nn::Module& module,
-                 ::torch::optim::Optimizer& optimizer)
-    : options_(checked(options)),
-      replica_(module),
-      optimizer_(optimizer, replica_, options.clip_norm),
-      exceptions_(std::uncaught_exceptions()) {
-  auto setting = setting_for(replica_, options, optimizer);
-  if (!context_.environment().trains()) {
-    session::serve(context_, std::move(setting));
+struct Session::Parts {
+  Parts(SessionOptions given, ::torch::nn::Module& trained, ::torch::optim::Optimizer* users)
+      : own_context(given.context == nullptr ? std::make_unique<join::RunContext>() : nullptr),
+        context(own_context ? *own_context : *given.context),
+        options(with_launcher_options(std::move(given), environment().output)),
+        module(trained),
+        replica(trained),
+        optimizer(users) {
+    if (users != nullptr) updates.emplace(*users, replica, options.clip_norm);
+  }
+
+  const join::RunEnvironment& environment() const { return context.environment(); }
+  Time now() const { return Time(engine->elapsed()); }
+  session::Callbacks callbacks();
+  void save(const session::Save& what);
+  std::vector<float> initial_model();
+  void show(const std::vector<session::Progress>& workers);
+
+  std::unique_ptr<join::RunContext> own_context;
+  join::RunContext& context;
+  SessionOptions options;
+  ::torch::nn::Module& module;
+  ResumePosition position;
+  std::optional<std::size_t> expected;
+  std::uint64_t epoch = 0;
+  bool more = false;
+  bool written = false;
+  int exceptions = std::uncaught_exceptions();
+  // For the engine's thread, which may be ahead of the constructor and lives as long as `engine`.
+  std::atomic<const session::Session*> running = nullptr;
+  std::optional<RunFiles> files;
+  Duration shown{};
+  std::unique_ptr<session::Session> engine;  // holds the memory that the replica is bound to
+  Replica replica;
+  ::torch::optim::Optimizer* optimizer;     // null: the engine's
+  std::optional<SectionOptimizer> updates;  // with an optimiser of the program
+  std::optional<SpeedEmulator> emulator;
+};
+
+session::Callbacks Session::Parts::callbacks() {
+  session::Callbacks callbacks;
+  callbacks.extras = replica.extras();
+  callbacks.fixed = replica.fixed();
+  if (optimizer != nullptr) {
+    callbacks.learning_rate = [this] { return learning_rate(*optimizer); };
+    callbacks.update = [this](Slice part, std::uint64_t step) { updates->update(part, step); };
+  }
+  callbacks.save = [this](const session::Save& what) { save(what); };
+  callbacks.saved = [this](std::uint64_t step) { files->commit(step); };
+  if (environment().rank != 0) return callbacks;
+  callbacks.snapshot = options.on_snapshot;
+  callbacks.show = [this](const std::vector<session::Progress>& workers) { show(workers); };
+  return callbacks;
+}
+
+void Session::Parts::show(const std::vector<session::Progress>& workers) {
+  const session::Session* const session = running;
+  if (session == nullptr) return;
+  const Duration elapsed = session->elapsed();
+  files->note_progress(workers, elapsed);
+  if (options.on_progress) options.on_progress(workers, elapsed);
+  if (!options.progress) return;
+  // The launcher decides how often a line is shown.
+  const Duration every = std::chrono::seconds(environment().output.progress ? 0 : 5);
+  if (elapsed < shown + every) return;
+  shown = elapsed;
+  const std::string text =
+      session::progress_text(workers, elapsed, {.steps = options.steps, .time = options.max_time});
+  std::fprintf(stderr, "%s%s\n", std::string(join::kProgressPrefix).c_str(), text.c_str());
+}
+
+void Session::Parts::save(const session::Save& what) {
+  data::WorkerState state;
+  const auto parameters = engine->parameters();
+  state.parameters.assign(parameters.begin(), parameters.end());
+  for (const std::span<float> extra : replica.extras())
+    state.extras.insert(state.extras.end(), extra.begin(), extra.end());
+  state.kept = what.kept;
+  state.server = what.server;
+  state.program = save_program_state(optimizer);
+  files->save(what.step, state);
+}
+
+// In a run that resumes, all that this rank had.
+std::vector<float> Session::Parts::initial_model() {
+  const std::optional<data::WorkerState>& resumed = files->resumed();
+  if (!resumed) return replica.values();
+  std::size_t extras = 0;
+  for (const std::span<float> extra : replica.extras()) extras += extra.size();
+  if (resumed->parameters.size() != replica.size() || resumed->extras.size() != extras)
+    throw InvalidArgument("--resume: the checkpoint is of another model");
+  const float* from = resumed->extras.data();
+  for (const std::span<float> extra : replica.extras()) {
+    std::copy_n(from, extra.size(), extra.begin());
+    from += extra.size();
+  }
+  return resumed->parameters;
+}
+
+Session::Session(SessionOptions options, ::torch::nn::Module& module, ::torch::optim::Optimizer* optimizer,
+                 const optim::OptimizerSpec* spec)
+    : parts_(std::make_unique<Parts>(std::move(options), module, optimizer)) {
+  Parts& parts = *parts_;
+  const join::RunEnvironment& environment = parts.environment();
+  session::SessionOptions engine = engine_options(parts.replica, parts.options, optimizer, spec);
+  if (!environment.trains()) {
+    session::run_service(parts.context, std::move(engine));
     std::exit(0);
   }
-  session::Callbacks program;
-  program.extras = replica_.extras();
-  program.fixed = replica_.fixed();
-  program.learning_rate = [&optimizer] { return learning_rate(optimizer); };
-  program.update = [this](Slice part, std::uint64_t step) { optimizer_.update(part, step); };
-  session_ = std::make_unique<session::Session>(context_, std::move(setting), replica_.values(), program);
-  more_ = session_->next();
-  replica_.bind(session_->parameters(), session_->gradients());
-  replica_.set_usable([this](std::size_t section) { return session_->usable(section); });
-  replica_.on_gradient([this](std::size_t section) { session_->section_ready(section); });
+  parts.files.emplace(parts.options, environment, keys_of(parts.options, environment, parts.replica));
+  if (parts.files->resumed()) {
+    engine.resume = session::Resume{parts.files->resumed_steps(), parts.files->resumed()->kept,
+                                    parts.files->resumed()->server};
+    engine.own_models = true;
+  }
+  parts.position = ResumePosition(parts.files->resumed_steps(), environment.rank, environment.workers,
+                                  shares_of(parts.options, parts.context.strategy().lockstep()));
+  if (parts.options.emulate) {
+    parts.emulator.emplace(
+        *parts.options.emulate, environment.rank, parts.options.pace,
+        Random(parts.options.seed).fork(kSpeedStream).fork(static_cast<std::uint64_t>(environment.rank)),
+        parts.replica.sections());
+  }
+  parts.engine = std::make_unique<session::Session>(parts.context, std::move(engine), parts.initial_model(),
+                                                    parts.callbacks());
+  parts.running = parts.engine.get();
+  begin();
+}
+
+// The memory is this thread's from the first request for a batch on.
+void Session::begin() {
+  Parts& parts = *parts_;
+  parts.more = parts.engine->next();
+  parts.replica.bind(parts.engine->parameters(), parts.engine->gradients());
+  parts.replica.set_usable([&parts](std::size_t section) { return parts.engine->usable(section); });
+  const auto ready = [&parts](std::size_t section) { parts.engine->section_ready(section); };
+  if (parts.emulator) {
+    parts.replica.on_gradient(
+        [&parts](std::size_t section) { parts.emulator->backward(section, parts.now()); });
+    parts.emulator->on_gradient(ready);
+    if (parts.more) parts.emulator->begin(parts.now());
+  } else {
+    parts.replica.on_gradient(ready);
+  }
+  if (parts.files->resumed()) load_program_state(parts.files->resumed()->program, parts.optimizer);
 }
 
 Session::~Session() {
-  if (!more_ || std::uncaught_exceptions() > exceptions_) return;
+  if (std::uncaught_exceptions() > parts_->exceptions) return;
   try {
     finish();
   } catch (const std::exception& error) {
@@ -68,51 +225,118 @@ Session::~Session() {
   }
 }
 
+int Session::rank() const { return parts_->environment().rank; }
+int Session::workers() const { return parts_->environment().workers; }
+bool Session::more() const { return parts_->more; }
+std::uint64_t Session::next_step() const { return parts_->engine->step(); }
+const SessionOptions& Session::options() const { return parts_->options; }
+std::uint64_t Session::next_epoch() { return parts_->epoch++; }
+bool Session::skip_batch() { return parts_->position.skip_one(); }
+
+std::optional<std::uint64_t> Session::shares_trained(std::uint64_t batches) {
+  return parts_->position.in_epoch(batches);
+}
+
+session::Share Session::next_share(std::uint64_t epoch, std::uint64_t batches) {
+  const Duration asked = parts_->engine->elapsed();
+  const session::Share share = parts_->engine->next_share(epoch, batches);
+  if (parts_->emulator) parts_->emulator->waited(parts_->engine->elapsed() - asked);
+  return share;
+}
+
+void Session::expect(std::size_t samples) {
+  parts_->expected = samples;
+  parts_->engine->expect(samples);
+}
+
 bool Session::step(const ::torch::Tensor& loss, std::optional<std::size_t> samples) {
-  return step(loss.item<double>(), samples ? *samples : expected_.value_or(1));
+  return step(loss.item<double>(), samples ? *samples : parts_->expected.value_or(1));
 }
 
 bool Session::step(double loss, std::size_t samples) {
-  if (!more_) throw Error("step() after the end of the run");
-  replica_.collect_gradients();
-  optimizer_.latch(session_->step());
-  session_->computed({.samples = samples, .loss = loss});
+  Parts& parts = *parts_;
+  if (!parts.more) throw Error("step() after the end of the run");
+  parts.replica.collect_gradients();
+  if (parts.emulator) parts.emulator->end(parts.now());
+  if (parts.updates) parts.updates->latch(parts.engine->step());
+  parts.engine->computed({.samples = samples, .loss = loss});
+  return advance();
+}
+
+bool Session::idle_step() {
+  if (parts_->updates) parts_->updates->latch(parts_->engine->step());
+  parts_->engine->computed({.samples = 0});
   return advance();
 }
 
 bool Session::advance() {
-  expected_.reset();
-  more_ = session_->next();
-  if (more_) replica_.zero_gradients();
-  return more_;
+  Parts& parts = *parts_;
+  parts.expected.reset();
+  parts.more = parts.engine->next();
+  if (!parts.more) return false;
+  parts.replica.zero_gradients();
+  if (parts.emulator) parts.emulator->begin(parts.now());
+  return true;
+}
+
+void Session::set_learning_rate(double rate) {
+  if (parts_->optimizer != nullptr) {
+    throw InvalidArgument(
+        "set_learning_rate() with an optimiser of the program; allowed: set the rate of that optimiser");
+  }
+  parts_->engine->set_learning_rate(rate);
 }
 
 // An evaluation does not bind the forward passes of the training to ask as it does.
 void Session::use(const ::torch::nn::Module& module) {
-  if (!more_) return;
+  Parts& parts = *parts_;
+  if (!parts.more) return;
   if (!::torch::GradMode::is_enabled()) return flush();
-  wait_for_sections(*session_, replica_, replica_.sections_of(module));
+  const std::vector<std::size_t> sections = parts.replica.sections_of(module);
+  const Duration asked = parts.engine->elapsed();
+  wait_for_sections(*parts.engine, parts.replica, sections);
+  if (!parts.emulator) return;
+  const Duration through = parts.engine->elapsed();
+  parts.emulator->waited(through - asked);
+  parts.emulator->forward(sections, Time(through));
 }
 
 void Session::flush() {
-  if (more_) wait_for_model(*session_, replica_);
+  if (parts_->more) wait_for_model(*parts_->engine, parts_->replica);
+}
+
+NamedTensors Session::mean() {
+  flush();
+  return parts_->replica.named(parts_->engine->mean());
 }
 
 void Session::finish() {
-  if (!more_) return;
-  more_ = false;
-  session_->finish();
+  Parts& parts = *parts_;
+  if (parts.more) {
+    parts.more = false;
+    parts.engine->finish();
+  }
+  if (parts.written || rank() != 0 || parts.options.out.empty()) return;
+  parts.written = true;
+  parts.files->write(parts.engine->collect(), named_tensors(parts.module));
 }
 
-void Session::expect(std::size_t samples) {
-  expected_ = samples;
-  session_->expect(samples);
+void Session::stop() { parts_->engine->stop(); }
+Duration Session::elapsed() const { return parts_->engine->elapsed(); }
+std::vector<record::RankRecord> Session::collect() { return parts_->engine->collect(); }
+
+std::string Session::emulation_complaint() const {
+  return parts_->emulator ? parts_->emulator->complaint() : "";
 }
 
-void Session::idle_step() {
-  optimizer_.latch(session_->step());
-  session_->computed({.samples = 0});
-  advance();
+bool serve_if_service(::torch::nn::Module& module, const ::torch::optim::Optimizer& optimizer,
+                      const SessionOptions& options) {
+  if (join::read_run_environment().trains()) return false;
+  join::RunContext context;
+  const Replica replica(module);
+  const SessionOptions known = with_launcher_options(options, context.environment().output);
+  session::run_service(context, engine_options(replica, known, &optimizer, nullptr));
+  return true;
 }
 
 }  // namespace starling::torch

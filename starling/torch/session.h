@@ -14,7 +14,7 @@
 //
 // Some strategies (`dear`, `allreduce --schedule priority`) complete an update during the next forward pass.
 // They gain by it if the forward pass says what it is about to use, by ready() or with a GatedSequential
-// (starling/torch/gated.h).
+// (starling/torch/gated_sequential.h).
 #pragma once
 
 #include <torch/torch.h>
@@ -24,105 +24,135 @@
 #include <memory>
 #include <optional>
 #include <type_traits>
+#include <vector>
 
-#include "starling/join/run_context.h"
-#include "starling/session/session.h"
-#include "starling/torch/replica.h"
-#include "starling/torch/section_optimizer.h"
+#include "starling/optim/optimizer.h"
+#include "starling/record/run_record.h"
+#include "starling/session/batch_assignment.h"
+#include "starling/torch/session_options.h"
 #include "starling/torch/shard.h"
+#include "starling/torch/stored_model.h"
 
 namespace starling::torch {
 
-struct SessionOptions {
-  bool dynamic_shards = false;  // whoever is ready takes the next batch; else all get equally many
-  bool equal_batches = false;   // all batches of all workers have equally many samples: means need no weights
-  std::uint64_t seed = 1;       // of the order of the data; the same on all workers
-  double clip_norm = 0;  // largest 2-norm of a step's mean gradient, which is scaled down to it; 0: any
-};
+// A module, a pointer to one or a LibTorch holder of one.
+template <class Module>
+auto& module_of(Module& model) {
+  if constexpr (std::derived_from<std::remove_const_t<Module>, ::torch::nn::Module>) {
+    return model;
+  } else {
+    return *model;
+  }
+}
 
 class Session {
  public:
   // The model may be a module, a pointer to one or a LibTorch holder of one; model and optimiser must outlive
   // the session. Everybody starts with rank 0's model. InvalidArgument for a model or an optimiser that the
-  // strategy cannot train. In a process that is there for the strategy's service only, this serves until the
-  // run is over and then ends the process with exit code 0.
+  // strategy cannot train.
+  //
+  // A strategy such as `ps` may have a process that only serves. There the constructor serves until the run
+  // is over and then ends the process with exit code 0. A program that wants to do something else there calls
+  // serve_if_service() first.
   template <class Module>
   Session(Module& model, ::torch::optim::Optimizer& optimizer, SessionOptions options = {})
-      : Session(options, module_of(model), optimizer) {}
-  // Ends this worker's part as finish() does, but for an error in it, which is logged; if it is left by an
-  // exception, this worker is lost to the others.
+      : Session(std::move(options), module_of(model), &optimizer, nullptr) {}
+  // The same with an optimiser of the engine, which every strategy can use and which checkpoints contain.
+  template <class Module>
+  Session(Module& model, const optim::OptimizerSpec& optimizer, SessionOptions options = {})
+      : Session(std::move(options), module_of(model), nullptr, &optimizer) {}
+  // Ends this worker's part as finish() does, except that an error is logged. If an exception leaves the
+  // session's scope, this worker is lost to the others.
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  int rank() const { return context_.environment().rank; }
-  int workers() const { return context_.environment().workers; }
+  int rank() const;
+  int workers() const;
   // Whether the strategy wants a further batch.
-  bool more() const { return more_; }
+  bool more() const;
+  // The step that the next batch belongs to, counted from 1; a run that resumes goes on counting.
+  std::uint64_t next_step() const;
 
   // An epoch's batches for this worker, from any loader that has the same batches in the same order in all
   // processes; a random sampler has, because it is seeded by the session and the epoch. Every call is an
   // epoch. `batches` is how many the loader has: needed for dynamic shards, and counted by going through the
-  // loader once if it is not given.
+  // loader once if it is not given. In a run that resumes, the batches that were trained before are left out.
   template <class Loader>
   Shard<Session, Loader> shard(Loader& loader, std::optional<std::uint64_t> batches = {}) {
-    return {*this, loader, epoch_++, batches};
+    return {*this, loader, next_epoch(), batches};
   }
+  // The next batch of an epoch for programs that fetch their data themselves. Each call takes a share.
+  session::Share next_share(std::uint64_t epoch, std::uint64_t batches);
+  // In a run that resumes, before the first share of an epoch: how many of its shares this worker has had.
+  // None: all, and the question is then for the epoch after.
+  std::optional<std::uint64_t> shares_trained(std::uint64_t batches);
+  // How many samples the next step has, before its backward pass; shard() says it by itself.
+  void expect(std::size_t samples);
 
-  // The gradients of a batch are there. Returns when the strategy wants the next, or when the run is over:
+  // The gradients of a batch are complete. Returns when the strategy wants the next, or when the run is over:
   // then false. `samples` is needed only where shard() does not know. Throws what the strategy threw.
   bool step(const ::torch::Tensor& loss, std::optional<std::size_t> samples = {});
   bool step(double loss, std::size_t samples);
+  // A step without a batch, where others have one.
+  bool idle_step();
+  // For the steps from here on, with an optimiser of the engine. Before the backward pass.
+  void set_learning_rate(double rate);
 
-  // In a forward pass: it is about to use the parameters of this module and of all in it, of a module, a
-  // pointer or a holder as above. Waits until they are those of this step. A pass that asked for a module in
-  // the last step must do so in this one, if it uses it; one that asks for nothing finds all complete.
-  // Without gradients, as in an evaluation, it waits for the whole model and promises nothing. Nothing is
-  // waited for when the run is over.
+  // In a forward pass: it is about to use the parameters of this module and of all in it. Waits until they
+  // are those of this step. ready() is optional; without it, all parameters are current when step() returns.
+  // If a pass asks for a module in one step, it must do so in every later step that uses it. Without
+  // gradients, as in an evaluation, it waits for the whole model and promises nothing.
   template <class Module>
   void ready(Module&& module) {
     use(module_of(module));
   }
-  // Before the program looks at the whole model, to evaluate or to save it: waits until it is that of this
-  // step.
+  // Waits until the whole model is that of this step, before the program evaluates or saves it.
   void flush();
+  // The mean over the living workers' models, for an evaluation or a file: parameters and buffers by their
+  // names in the module. Any worker may call it at any time before the end; the training is not disturbed.
+  // The others' models may be SessionOptions::publish_every old.
+  NamedTensors mean();
 
-  // There are no more data. The model is this worker's last.
+  // There are no more data. The model, its buffers included, is then the mean over the workers that live, or
+  // this worker's own (SessionOptions::final_model). Rank 0 writes the files of the run.
   void finish();
+  // Asks for the end of the run after the step. From any thread.
+  void stop();
+  // Since all workers began. From any thread.
+  Duration elapsed() const;
+  // Rank 0, after finish(): the records of all ranks, once, if SessionOptions::keep_record is set.
+  std::vector<record::RankRecord> collect();
+  // What the user should know of the emulated speed; empty: nothing.
+  std::string emulation_complaint() const;
 
  private:
   template <class, class>
   friend class Shard;
+  struct Parts;
 
-  Session(const SessionOptions& options, ::torch::nn::Module& module, ::torch::optim::Optimizer& optimizer);
-
-  template <class Module>
-  static auto& module_of(Module& model) {
-    if constexpr (std::derived_from<std::remove_const_t<Module>, ::torch::nn::Module>) {
-      return model;
-    } else {
-      return *model;
-    }
-  }
+  Session(SessionOptions options, ::torch::nn::Module& module, ::torch::optim::Optimizer* optimizer,
+          const optim::OptimizerSpec* spec);
 
   void use(const ::torch::nn::Module& module);
+  void begin();
   bool advance();
-  session::Session& engine() { return *session_; }
-  const SessionOptions& options() const { return options_; }
-  // How many samples the next step has.
-  void expect(std::size_t samples);
-  // Steps of a worker that has no batch where others have one.
-  void idle_step();
+  std::uint64_t next_epoch();
+  const SessionOptions& options() const;
+  // In a run that resumes. True: the next batch of this worker was trained before.
+  bool skip_batch();
 
-  SessionOptions options_;
-  join::RunContext context_;
-  std::unique_ptr<session::Session> session_;  // holds the memory that the replica is bound to
-  Replica replica_;
-  SectionOptimizer optimizer_;
-  std::optional<std::size_t> expected_;
-  std::uint64_t epoch_ = 0;
-  bool more_ = false;
-  int exceptions_;
+  std::unique_ptr<Parts> parts_;
 };
+
+// In a process that is there for the strategy's service only: serves until the run is over and returns true.
+// Elsewhere it returns false at once. Takes what the session is given.
+bool serve_if_service(::torch::nn::Module& module, const ::torch::optim::Optimizer& optimizer,
+                      const SessionOptions& options = {});
+template <class Module>
+requires(!std::derived_from<Module, ::torch::nn::Module>) bool serve_if_service(
+    Module& model, const ::torch::optim::Optimizer& optimizer, const SessionOptions& options = {}) {
+  return serve_if_service(module_of(model), optimizer, options);
+}
 
 }  // namespace starling::torch

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "starling/session/batch_shares.h"
+#include "starling/session/batch_assignment.h"
 
 namespace starling::torch {
 
@@ -91,6 +91,7 @@ class Shard {
   Iterator begin() {
     if (session().options().dynamic_shards && !batches_) count();
     restart();
+    if (session().options().dynamic_shards) skip_dynamic();
     return Iterator(*this);
   }
   std::default_sentinel_t end() const { return {}; }
@@ -123,25 +124,38 @@ class Shard {
 
   void fetch() {
     batch_.reset();
-    if (!session().more()) return;
+    if (!session().more() || trained_before_) return;
     session().options().dynamic_shards ? fetch_dynamic() : fetch_equal();
     if (batch_) session().expect(samples_in(*batch_));
   }
 
+  // In a run that resumes.
+  void skip_dynamic() {
+    const std::optional<std::uint64_t> shares = session().shares_trained(*batches_);
+    trained_before_ = !shares;
+    for (std::uint64_t i = 0; i < shares.value_or(0); ++i) session().next_share(epoch_, *batches_);
+  }
+
   // One of the next n batches, if there are so many: all workers have equally many.
   void fetch_equal() {
+    do {
+      batch_ = own_of_next();
+    } while (batch_ && session().skip_batch());
+  }
+
+  std::optional<Batch> own_of_next() {
     std::optional<Batch> own;
     for (int worker = 0; worker < session().workers(); ++worker) {
       std::optional<Batch> batch = pull();
-      if (!batch) return;
+      if (!batch) return {};
       if (worker == session().rank()) own = std::move(batch);
     }
-    batch_ = std::move(own);
+    return own;
   }
 
   void fetch_dynamic() {
     for (;;) {
-      const session::Share share = session().engine().next_share(epoch_, *batches_);
+      const session::Share share = session().next_share(epoch_, *batches_);
       if (share.kind == session::Share::Kind::kEnd) return;
       if (share.kind == session::Share::Kind::kBatch) {
         while (next_ < share.batch && pull()) {
@@ -161,6 +175,7 @@ class Shard {
   std::optional<Source> source_;
   std::uint64_t next_ = 0;  // of the loader's batches
   std::optional<Batch> batch_;
+  bool trained_before_ = false;  // the whole epoch
 };
 
 }  // namespace starling::torch

@@ -5,198 +5,132 @@
 #include "starling/core/cpu.h"
 #include "starling/core/error.h"
 #include "starling/data/order.h"
-#include "starling/session/session.h"
-#include "starling/strategy/registry.h"
 #include "starling/torch/accuracy_curve.h"
-#include "starling/torch/forward_wait.h"
-#include "starling/torch/replica.h"
-#include "starling/torch/speed_emulator.h"
+#include "starling/torch/resume_position.h"
+#include "starling/torch/session.h"
 #include "starling/torch/tensor_batches.h"
 
 namespace starling::torch {
 
-using session::Session;
 using session::Share;
 
 namespace {
 
-enum Stream : std::uint64_t { kPaceStream = 1 };
-
-std::shared_ptr<Model> seeded_model(const TrainOptions& setting) {
-  ::torch::manual_seed(setting.seed);
-  return make_model(setting.model, shape_of(*setting.data), "--model");
+std::shared_ptr<Model> seeded_model(const TrainOptions& options) {
+  ::torch::manual_seed(options.seed);
+  return make_model(options.model, shape_of(*options.data), "--model");
 }
 
 class Trainer {
  public:
-  Trainer(join::RunContext& context, const TrainOptions& setting, const TrainListener& listener)
+  Trainer(join::RunContext& context, const TrainOptions& options, const TrainListener& listener)
       : context_(context),
-        setting_(setting),
+        options_(options),
         listener_(listener),
-        model_(seeded_model(setting)),
-        feed_(*setting.data, TensorBatches::Side::kTrain),
-        replica_(std::in_place, *model_),
-        schedule_(schedule()),
-        checkpoints_(setting.checkpoints) {}
+        model_(seeded_model(options)),
+        batches_(*options.data, TensorBatches::Side::kTrain),
+        schedule_(schedule()) {}
 
-  void serve();
+  // A rank that only serves does so in the session's constructor, and never returns.
   std::optional<TrainResult> run();
 
  private:
-  Rank rank() const { return context_.environment().rank; }
-  bool leads() const { return rank() == 0; }
+  bool leads() const { return context_.environment().rank == 0; }
   bool interrupted() const { return listener_.interrupted != nullptr && *listener_.interrupted; }
-  bool lockstep() const { return context_.strategy().lockstep(); }
+  int workers() const { return context_.environment().workers; }
+  std::uint64_t epoch_batches() const;
   std::uint64_t epoch_steps() const;
-  std::uint64_t batches() const;
-  std::uint64_t go_on();
   std::optional<std::uint64_t> last_step() const;
   optim::Schedule schedule() const;
-
-  Session::Options session_setting();
-  session::Callbacks program();
-  std::vector<float> start();
+  SessionOptions session_options();
   void loop();
-  void bind();
-  void use(const ::torch::nn::Module& module);
+  void skip_trained();
   Share next_share();
   void compute(const Share& share);
-  void save(const session::Save& save);
-  data::RunKeys keys() const {
-    return run_keys(setting_, context_.environment().strategy, context_.environment().workers);
-  }
   TrainResult result();
 
   join::RunContext& context_;
-  const TrainOptions& setting_;
+  const TrainOptions& options_;
   const TrainListener& listener_;
   std::shared_ptr<Model> model_;
-  TensorBatches feed_;
+  TensorBatches batches_;
   std::unique_ptr<AccuracyCurve> curve_;
-  std::unique_ptr<Session> session_;  // holds the memory that the replica is bound to
-  // For other threads, which may be ahead of the session's constructor.
-  std::atomic<const Session*> running_ = nullptr;
   std::atomic<bool> enough_ = false;  // a target is reached
-  std::optional<Replica> replica_;
-  bool bound_ = false;
   optim::Schedule schedule_;
-  std::optional<SpeedEmulator> emulator_;
-  data::CheckpointFiles checkpoints_;
-  std::optional<data::WorkerState> resumed_;
-  std::uint64_t step_ = 0;  // begun
+  std::unique_ptr<Session> session_;
   std::uint64_t epoch_ = 0;
   std::vector<std::uint32_t> order_;  // of the epoch
   std::uint64_t order_epoch_ = ~std::uint64_t{0};
 };
 
-std::uint64_t Trainer::batches() const {
-  const std::size_t whole = feed_.size() / setting_.batch;
-  const bool rest = setting_.dynamic_shards && feed_.size() % setting_.batch != 0;
+std::uint64_t Trainer::epoch_batches() const {
+  const std::size_t whole = batches_.size() / options_.batch;
+  const bool rest = options_.dynamic_shards && batches_.size() % options_.batch != 0;
   return whole + (rest ? 1 : 0);
 }
 
-// Of each worker. Where who is ready takes the next batch: of those that go in step, some without a batch.
+// The steps of each worker. With dynamic shards of workers in lockstep, some of them have no batch.
 std::uint64_t Trainer::epoch_steps() const {
-  const int workers = context_.environment().workers;
-  if (!setting_.dynamic_shards) return steps_per_epoch(feed_.size(), setting_.batch, workers);
-  return (batches() + static_cast<std::uint64_t>(workers) - 1) / static_cast<std::uint64_t>(workers);
+  if (!options_.dynamic_shards) return steps_per_epoch(batches_.size(), options_.batch, workers());
+  const auto all = static_cast<std::uint64_t>(workers());
+  return (epoch_batches() + all - 1) / all;
 }
 
 std::optional<std::uint64_t> Trainer::last_step() const {
-  std::optional<std::uint64_t> last = setting_.steps;
-  if (setting_.epochs)
-    last = std::min(last.value_or(*setting_.epochs * epoch_steps()), *setting_.epochs * epoch_steps());
+  std::optional<std::uint64_t> last = options_.steps;
+  if (options_.epochs)
+    last = std::min(last.value_or(*options_.epochs * epoch_steps()), *options_.epochs * epoch_steps());
   return last;
 }
 
 optim::Schedule Trainer::schedule() const {
-  return {.kind = setting_.schedule,
-          .rate = setting_.optimizer.learning_rate,
-          .warmup = setting_.warmup,
+  return {.kind = options_.schedule,
+          .rate = options_.optimizer.learning_rate,
+          .warmup = options_.warmup,
           .steps = last_step().value_or(0)};
 }
 
-Session::Options Trainer::session_setting() {
-  Session::Options setting;
-  setting.optimizer = setting_.optimizer;
-  setting.seed = setting_.seed;
-  setting.worker.sections = replica_->sections();
-  setting.worker.steps = setting_.steps.value_or(setting.worker.steps);
-  setting.worker.equal_batches = !setting_.dynamic_shards;
-  setting.until = setting_.until;
-  setting.report = true;
-  setting.keep_record = true;
-  setting.snapshot_every = setting_.eval_every.value_or(kSnapshotEvery);
-  setting.check_sync = setting_.check_sync;
-  setting.save_every = setting_.checkpoint_every;
-  setting.dynamic_shares = setting_.dynamic_shards;
-  return setting;
-}
-
-session::Callbacks Trainer::program() {
-  session::Callbacks program;
-  program.extras = replica_->extras();
-  program.fixed = replica_->fixed();
-  program.save = [this](const session::Save& what) { save(what); };
-  program.saved = [this](std::uint64_t step) {
-    checkpoints_.commit(step, context_.environment().workers, keys());
+SessionOptions Trainer::session_options() {
+  SessionOptions options;
+  options.context = &context_;
+  options.seed = options_.seed;
+  options.equal_batches = !options_.dynamic_shards;
+  options.dynamic_shards = options_.dynamic_shards;
+  options.final_model = FinalModel::kOwn;  // rank 0 has the mean as the last snapshot
+  options.steps = options_.steps;
+  options.max_time = options_.until;
+  options.emulate = options_.cluster;
+  options.pace = options_.pace;
+  options.keep_record = true;
+  options.snapshot_every = options_.eval_every.value_or(kSnapshotEvery);
+  options.check_sync = options_.check_sync;
+  options.checkpoint_every = options_.checkpoint_every;
+  options.checkpoints = options_.checkpoints;
+  if (options_.resume) options.resume = options_.resume->parent_path();
+  options.checkpoint_keys = run_keys(options_, context_.environment().strategy, workers());
+  options.on_progress = [this](const std::vector<session::Progress>& all, Duration elapsed) {
+    if (listener_.show) listener_.show(all, elapsed);
   };
-  if (!leads()) return program;
-  program.show = [this](const std::vector<session::Progress>& all) {
-    const Session* const running = running_;
-    if (listener_.show && running != nullptr) listener_.show(all, running->elapsed());
-  };
-  program.snapshot = [this](session::Snapshot snapshot) { curve_->add(std::move(snapshot)); };
-  return program;
-}
-
-void Trainer::serve() {
-  Session::Options setting = session_setting();
-  session::serve(context_, std::move(setting));
+  options.on_snapshot = [this](session::Snapshot snapshot) { curve_->add(std::move(snapshot)); };
+  return options;
 }
 
 std::optional<TrainResult> Trainer::run() {
   if (leads()) {
-    curve_ = std::make_unique<AccuracyCurve>(setting_, [this] { enough_ = setting_.stop_at_target; });
+    curve_ = std::make_unique<AccuracyCurve>(options_, [this] { enough_ = options_.stop_at_target; });
   }
-  Session::Options setting = session_setting();
-  if (setting_.resume) {
-    const data::CheckpointFiles files(*setting_.resume);
-    step_ = files.latest(keys());
-    resumed_ = files.read(step_, rank());
-    setting.resume = session::Resume{step_, resumed_->kept, resumed_->server};
-    setting.own_models = true;
-  }
-  emulator_.emplace(setting_.cluster, rank(), setting_.pace,
-                    Random(setting_.seed).fork(kPaceStream).fork(static_cast<std::uint64_t>(rank())),
-                    replica_->sections());
-  session_ = std::make_unique<Session>(context_, std::move(setting), start(), program());
-  running_ = session_.get();
+  session_ = std::make_unique<Session>(*model_, options_.optimizer, session_options());
+  model_->on_use([this](::torch::nn::Module& module) { session_->ready(module); });
   loop();
-  const std::string complaint = emulator_->complaint();
+  const std::string complaint = session_->emulation_complaint();
   if (!complaint.empty() && listener_.remark) listener_.remark(complaint);
   if (!leads()) return {};
   return result();
 }
 
-// The model to begin with. Of a run that goes on, all that this rank had.
-std::vector<float> Trainer::start() {
-  if (!resumed_) return replica_->values();
-  if (resumed_->parameters.size() != replica_->size())
-    throw InvalidArgument("--resume: the checkpoint is of another model");
-  std::size_t offset = 0;
-  for (const std::span<float> extra : replica_->extras()) {
-    if (offset + extra.size() > resumed_->extras.size())
-      throw InvalidArgument("--resume: the checkpoint is of another model");
-    std::copy_n(resumed_->extras.begin() + static_cast<std::ptrdiff_t>(offset), extra.size(), extra.begin());
-    offset += extra.size();
-  }
-  return resumed_->parameters;
-}
-
 void Trainer::loop() {
-  while (session_->next()) {
-    if (!bound_) bind();
+  skip_trained();
+  while (session_->more()) {
     if (enough_ || interrupted()) session_->stop();
     const Share share = next_share();
     if (share.kind == Share::Kind::kEnd) return session_->finish();
@@ -204,46 +138,17 @@ void Trainer::loop() {
   }
 }
 
-// The memory is this thread's from the first wish for a batch on.
-void Trainer::bind() {
-  bound_ = true;
-  replica_->bind(session_->parameters(), session_->gradients());
-  replica_->set_usable([this](std::size_t section) { return session_->usable(section); });
-  replica_->on_gradient(
-      [this](std::size_t section) { emulator_->backward(section, Time(session_->elapsed())); });
-  emulator_->on_gradient([this](std::size_t section) { session_->section_ready(section); });
-  model_->on_use([this](const ::torch::nn::Module& module) { use(module); });
-  if (!resumed_) return;
-  for (std::uint64_t done = go_on(); done > 0; --done) session_->next_share(epoch_, batches());
-}
-
-void Trainer::use(const ::torch::nn::Module& module) {
-  const std::vector<std::size_t> sections = replica_->sections_of(module);
-  const Duration asked = session_->elapsed();
-  wait_for_sections(*session_, *replica_, sections);
-  const Duration through = session_->elapsed();
-  emulator_->waited(through - asked);
-  emulator_->forward(sections, Time(through));
-}
-
-// Sets the epoch to that of the checkpoint. Returns how many batches of it this rank had, those included that
-// were empty.
-std::uint64_t Trainer::go_on() {
-  const auto workers = static_cast<std::uint64_t>(context_.environment().workers);
-  if (lockstep() || !setting_.dynamic_shards) {
-    epoch_ = step_ / epoch_steps();
-    return step_ % epoch_steps();
-  }
-  // Who had how many is not known, and does not matter: together they had all.
-  epoch_ = step_ * workers / batches();
-  const std::uint64_t had = step_ * workers % batches();
-  return had / workers + (static_cast<std::uint64_t>(rank()) < had % workers ? 1 : 0);
+// In a run that resumes: the batches before the checkpoint, those included that were empty.
+void Trainer::skip_trained() {
+  std::optional<std::uint64_t> shares;
+  while (!(shares = session_->shares_trained(epoch_batches()))) ++epoch_;
+  for (std::uint64_t i = 0; i < *shares; ++i) session_->next_share(epoch_, epoch_batches());
 }
 
 // kEnd: of the last epoch.
 Share Trainer::next_share() {
-  while (!setting_.epochs || epoch_ < *setting_.epochs) {
-    const Share share = session_->next_share(epoch_, batches());
+  while (!options_.epochs || epoch_ < *options_.epochs) {
+    const Share share = session_->next_share(epoch_, epoch_batches());
     if (share.kind != Share::Kind::kEnd) return share;
     ++epoch_;
   }
@@ -251,35 +156,21 @@ Share Trainer::next_share() {
 }
 
 void Trainer::compute(const Share& share) {
-  ++step_;
-  emulator_->begin(Time(session_->elapsed()));
-  session_->set_learning_rate(schedule_.at(step_));
-  replica_->zero_gradients();
-  if (share.kind == Share::Kind::kEmpty) return session_->computed({.samples = 0});
-  if (order_epoch_ != epoch_) order_ = data::epoch_order(feed_.size(), setting_.seed, epoch_);
+  session_->set_learning_rate(schedule_.at(session_->next_step()));
+  if (share.kind == Share::Kind::kEmpty) {
+    session_->idle_step();
+    return;
+  }
+  if (order_epoch_ != epoch_) order_ = data::epoch_order(batches_.size(), options_.seed, epoch_);
   order_epoch_ = epoch_;
-  const std::size_t begin = share.batch * setting_.batch;
-  const std::size_t count = std::min(setting_.batch, order_.size() - begin);
-  const Sample sample = feed_.take(std::span(order_).subspan(begin, count));
+  const std::size_t begin = share.batch * options_.batch;
+  const std::size_t count = std::min(options_.batch, order_.size() - begin);
+  const Sample sample = batches_.take(std::span(order_).subspan(begin, count));
   session_->expect(sample.samples);
   const ::torch::Tensor loss =
       ::torch::nn::functional::cross_entropy(model_->forward(sample.input), sample.target);
   loss.backward();
-  replica_->collect_gradients();
-  emulator_->end(Time(session_->elapsed()));
-  session_->computed({.samples = sample.samples, .loss = loss.item<double>()});
-}
-
-void Trainer::save(const session::Save& what) {
-  data::WorkerState state;
-  const auto parameters = session_->parameters();
-  state.parameters.assign(parameters.begin(), parameters.end());
-  for (const std::span<float> extra : replica_->extras()) {
-    state.extras.insert(state.extras.end(), extra.begin(), extra.end());
-  }
-  state.kept = what.kept;
-  state.server = what.server;
-  checkpoints_.write(what.step, rank(), state);
+  session_->step(loss);
 }
 
 TrainResult Trainer::result() {
@@ -295,22 +186,19 @@ TrainResult Trainer::result() {
   run.losses = std::move(curve.points);
   run.final_train_loss = curve.train_loss;
   run.final_accuracy = curve.test_accuracy;
-  run.has_target = setting_.target_loss || setting_.target_accuracy;
+  run.has_target = options_.target_loss || options_.target_accuracy;
   run.time_to_target = curve.time_to_target;
   result.model = std::move(curve.model);
-  result.model.metadata["model"] = setting_.model;
+  result.model.metadata["model"] = options_.model;
   return result;
 }
 
 }  // namespace
 
-std::optional<TrainResult> train(join::RunContext& context, const TrainOptions& setting,
+std::optional<TrainResult> train(join::RunContext& context, const TrainOptions& options,
                                  const TrainListener& listener) {
-  ::torch::set_num_threads(setting.threads);
-  Trainer trainer(context, setting, listener);
-  if (context.environment().trains()) return trainer.run();
-  trainer.serve();
-  return {};
+  ::torch::set_num_threads(options.threads);
+  return Trainer(context, options, listener).run();
 }
 
 }  // namespace starling::torch

@@ -9,7 +9,7 @@
 #include "starling/data/safetensors.h"
 #include "starling/join/run_context.h"
 #include "starling/record/run_record.h"
-#include "starling/session/worker/callbacks.h"
+#include "starling/session/callbacks.h"
 #include "starling/torch/train_options.h"
 
 namespace starling::torch {
@@ -30,7 +30,7 @@ struct TrainListener {
 };
 
 // Takes part in the run: trains, or serves on a rank that only serves. The result is rank 0's.
-std::optional<TrainResult> train(join::RunContext& context, const TrainOptions& setting,
+std::optional<TrainResult> train(join::RunContext& context, const TrainOptions& options,
                                  const TrainListener& listener);
 
 }  // namespace starling::torch

@@ -1,0 +1,18 @@
+// What a LibTorch program has besides its model that a checkpoint must hold: the state of its optimiser and
+// of LibTorch's random numbers.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace starling::torch {
+
+// `optimizer` may be null: the engine's optimiser is not here.
+std::vector<std::byte> save_program_state(const ::torch::optim::Optimizer* optimizer);
+// InvalidArgument if the bytes are none of save_program_state() with such an optimiser.
+void load_program_state(std::span<const std::byte> bytes, ::torch::optim::Optimizer* optimizer);
+
+}  // namespace starling::torch

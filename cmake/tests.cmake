@@ -156,7 +156,7 @@ if(NOT STARLING_SANITIZE)
   add_test(NAME install.consumer COMMAND ${CMAKE_COMMAND}
     -D BUILD=${PROJECT_BINARY_DIR} -D CONSUMER=${PROJECT_SOURCE_DIR}/examples/consumer
     -D WORK=${PROJECT_BINARY_DIR}/install_test -D GENERATOR=${CMAKE_GENERATOR}
-    -D CXX=${CMAKE_CXX_COMPILER} -D VERSION=${PROJECT_VERSION}
+    -D CXX=${CMAKE_CXX_COMPILER} -D VERSION=${PROJECT_VERSION} -D TORCH=$<TARGET_EXISTS:starling_torch>
     -P ${PROJECT_SOURCE_DIR}/tests/install/consumer_test.cmake)
-  set_tests_properties(install.consumer PROPERTIES LABELS install TIMEOUT 120)
+  set_tests_properties(install.consumer PROPERTIES LABELS install TIMEOUT 300)
 endif()

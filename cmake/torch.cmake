@@ -44,7 +44,8 @@ if(Torch_FOUND)
   add_library(starling_torch STATIC ${torch_sources})
   add_library(starling::torch ALIAS starling_torch)
   set_target_properties(starling_torch PROPERTIES EXPORT_NAME torch POSITION_INDEPENDENT_CODE ON)
-  target_link_libraries(starling_torch PUBLIC starling::engine starling::data ${TORCH_LIBRARIES}
+  target_link_libraries(starling_torch PUBLIC starling::engine starling::data
+    "$<BUILD_INTERFACE:${TORCH_LIBRARIES}>" $<INSTALL_INTERFACE:torch>
     PRIVATE $<BUILD_INTERFACE:starling_options>)
   # Its headers take half a minute; the few files that include them share one reading.
   target_precompile_headers(starling_torch PRIVATE <torch/torch.h>)

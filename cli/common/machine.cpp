@@ -2,22 +2,26 @@
 
 #include <fstream>
 #include <limits>
-#include <sstream>
 #include <vector>
 
 #include "starling/core/text.h"
 
 namespace starling::cli {
 
+namespace {
+
+constexpr long long kMostKilobytes = std::numeric_limits<long long>::max() >> 10;
+
+}  // namespace
+
 std::string cores_text(int cores) { return concat(cores, cores == 1 ? " core" : " cores"); }
 
 std::size_t available_memory() {
   std::ifstream file("/proc/meminfo");
   for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string name;
-    std::size_t kilobytes = 0;
-    if (words >> name >> kilobytes && name == "MemAvailable:") return kilobytes << 10;
+    const std::vector<std::string> words = words_of(line);
+    if (words.size() < 2 || words[0] != "MemAvailable:") continue;
+    return static_cast<std::size_t>(parse_integer(words[1], words[0], 0, kMostKilobytes)) << 10;
   }
   return std::numeric_limits<std::size_t>::max();
 }

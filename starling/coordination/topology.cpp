@@ -5,7 +5,6 @@
 #include <bit>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include "starling/core/error.h"
 
@@ -39,14 +38,13 @@ class Edges {
 
 // The edge of one line without its comment; `where` is file and line.
 Edge read_edge(const std::string& line, const std::string& where, int n) {
-  std::istringstream stream(line);
-  std::string a, b, rest;
-  if (!(stream >> a >> b) || stream >> rest) {
+  const std::vector<std::string> words = words_of(line);
+  if (words.size() != 2) {
     throw InvalidArgument(
         concat(where, ": '", trim(line), "' is not an edge; allowed: two ranks, as in '0 1'"));
   }
-  const auto first = static_cast<Rank>(parse_integer(a, where, 0, n - 1));
-  const auto second = static_cast<Rank>(parse_integer(b, where, 0, n - 1));
+  const auto first = static_cast<Rank>(parse_integer(words[0], where, 0, n - 1));
+  const auto second = static_cast<Rank>(parse_integer(words[1], where, 0, n - 1));
   if (first == second) {
     throw InvalidArgument(concat(where, ": edge '", trim(line), "' joins rank ", first,
                                  " with itself; allowed: two different ranks"));

@@ -12,6 +12,8 @@
 namespace starling {
 namespace {
 
+constexpr std::string_view kBlank = " \t\r\n\v\f";
+
 struct SizeUnit {
   char letter;
   std::size_t bytes;
@@ -94,10 +96,26 @@ std::string concat_parts(std::initializer_list<TextPart> parts) {
 }
 
 std::string_view trim(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n\v\f";
   const std::size_t first = text.find_first_not_of(kBlank);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; (begin = text.find_first_not_of(kBlank, begin)) != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(kBlank, begin), text.size());
+    words.emplace_back(text.substr(begin, end - begin));
+    begin = end;
+  }
+  return words;
+}
+
+std::string format_hex(std::uint64_t number, std::size_t digits) {
+  char text[16];
+  const auto written = std::to_chars(std::begin(text), std::end(text), number, 16);
+  const std::string hex(text, written.ptr);
+  return std::string(digits > hex.size() ? digits - hex.size() : 0, '0') + hex;
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

@@ -51,7 +51,13 @@ std::string concat(const Parts&... parts) {
 // Cuts at every `separator` and trims spaces; "a,,b" has an empty middle part, "" has no parts.
 std::vector<std::string> split(std::string_view text, char separator);
 
+// Cuts at blanks, of which there may be several between two words.
+std::vector<std::string> words_of(std::string_view text);
+
 std::string_view trim(std::string_view text);
+
+// "2f", with zeros in front up to so many digits.
+std::string format_hex(std::uint64_t number, std::size_t digits = 1);
 
 // Bytes with an optional k, m or g (powers of 1024, either case). Throws InvalidArgument naming `what`.
 std::size_t parse_size(std::string_view text, std::string_view what);

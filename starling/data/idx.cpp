@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iomanip>
 
 #include "starling/core/error.h"
 #include "starling/data/input_file.h"
@@ -35,11 +34,7 @@ fs::path find_file(const fs::path& folder, std::string_view name) {
       concat("'", folder.string(), "' has no file ", name, " or ", dotted, ", plain or with .gz"));
 }
 
-std::string hexadecimal(std::uint32_t number) {
-  std::ostringstream text;
-  text << "0x" << std::hex << std::setw(8) << std::setfill('0') << number;
-  return text.str();
-}
+std::string hexadecimal(std::uint32_t number) { return concat("0x", format_hex(number, 8)); }
 
 std::uint32_t read_number(InputFile& file, int header_bytes) {
   std::array<std::uint8_t, 4> bytes{};

@@ -29,6 +29,21 @@ TEST(Text, SplitsAtEverySeparator) {
   EXPECT_EQ(split("a,", ','), (Parts{"a", ""}));
 }
 
+TEST(Text, FindsWordsBetweenBlanks) {
+  EXPECT_EQ(words_of("  one \ttwo\n three"), (std::vector<std::string>{"one", "two", "three"}));
+  EXPECT_EQ(words_of("one"), std::vector<std::string>{"one"});
+  EXPECT_TRUE(words_of("").empty());
+  EXPECT_TRUE(words_of(" \t ").empty());
+}
+
+TEST(Text, WritesHexadecimalNumbers) {
+  EXPECT_EQ(format_hex(0), "0");
+  EXPECT_EQ(format_hex(0x2f), "2f");
+  EXPECT_EQ(format_hex(0x803, 8), "00000803");
+  EXPECT_EQ(format_hex(~std::uint64_t{0}), "ffffffffffffffff");
+  EXPECT_EQ(format_hex(0x1234, 2), "1234");
+}
+
 TEST(Text, ReadsSizes) {
   EXPECT_EQ(parse_size("0", "x"), 0u);
   EXPECT_EQ(parse_size("0g", "x"), 0u);

@@ -1,8 +1,5 @@
 #include "starling/strategy/schedule/bucket_plan_check.h"
 
-#include <ios>
-#include <sstream>
-
 #include "starling/core/error.h"
 
 namespace starling::strategy {
@@ -18,9 +15,8 @@ struct Plan {
 constexpr std::size_t kNumbers = sizeof(Plan) / sizeof(std::int64_t);
 
 std::string text_of(const Plan& plan) {
-  std::ostringstream text;
-  text << plan.buckets << (plan.buckets == 1 ? " bucket" : " buckets") << ", " << std::hex << plan.hash;
-  return text.str();
+  return concat(plan.buckets, plan.buckets == 1 ? " bucket" : " buckets", ", ",
+                format_hex(static_cast<std::uint64_t>(plan.hash)));
 }
 
 }  // namespace

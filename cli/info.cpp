@@ -1,8 +1,6 @@
 #include "cli/info.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +13,7 @@
 #include "cli/common/machine.h"
 #include "starling/collective/select.h"
 #include "starling/core/combine.h"
+#include "starling/core/descriptor.h"
 #include "starling/core/error.h"
 #include "starling/core/version.h"
 #include "starling/join/run_environment.h"
@@ -69,12 +68,12 @@ Availability libtorch() {
 
 // By trying: containers may forbid what the kernel has.
 Availability shared_memory() {
-  const int memory = memfd_create("probe", MFD_CLOEXEC);
-  if (memory < 0) return {false, concat("memfd_create: ", std::strerror(errno)), {}};
-  close(memory);
-  const auto process = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
-  if (process < 0) return {false, concat("pidfd_open: ", std::strerror(errno)), {}};
-  close(process);
+  try {
+    make_memory_file("probe");
+  } catch (const Error& error) {
+    return {false, error.what(), {}};
+  }
+  if (!open_process(getpid()).valid()) return {false, concat("pidfd_open: ", std::strerror(errno)), {}};
   return {true, "ranks of one host", {}};
 }
 

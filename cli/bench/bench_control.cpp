@@ -18,22 +18,6 @@ std::string new_address() {
   return concat("starling-bench-", getpid(), "-", count++);
 }
 
-LineSocket listen_at(const std::string& address, int ranks) {
-  const SocketName name(address);
-  LineSocket socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (bind(socket.descriptor(), name.get(), name.size) != 0 || listen(socket.descriptor(), ranks) != 0) {
-    throw Error(why_failed("cannot open the control socket"));
-  }
-  return socket;
-}
-
-// Abstract names have no permissions: anybody on the machine may connect.
-bool is_ours(int descriptor) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == getuid();
-}
-
 // Waits until one of the sockets can be read, but no longer than `patience`.
 void wait_readable(const std::vector<int>& descriptors, Duration patience) {
   std::vector<pollfd> polled;
@@ -56,20 +40,18 @@ std::string ranks_text(const std::vector<std::size_t>& ranks) {
 
 BenchControl::BenchControl(int ranks)
     : address_(new_address()),
-      listener_(listen_at(address_, ranks)),
+      listener_(listen_at_name(address_, SOCK_STREAM, ranks)),
       ranks_(static_cast<std::size_t>(ranks)) {}
 
 void BenchControl::accept_one(std::vector<LineSocket>& strangers) {
-  const int descriptor = accept4(listener_.descriptor(), nullptr, nullptr, SOCK_CLOEXEC);
-  if (descriptor < 0) return;
-  LineSocket socket(descriptor);
-  if (is_ours(descriptor)) strangers.push_back(std::move(socket));
+  Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (socket.valid() && is_same_user(socket)) strangers.emplace_back(std::move(socket));
 }
 
 // Moves those who said hello to their place.
 void BenchControl::greet(std::vector<LineSocket>& strangers) {
   for (LineSocket& stranger : strangers) {
-    if (!readable(stranger.descriptor()) || !stranger.receive()) continue;
+    if (!readable(stranger.descriptor().get()) || !stranger.receive()) continue;
     const std::optional<std::string> line = stranger.take_line();
     if (!line) continue;
     const std::vector<std::string> words = split(*line, ' ');
@@ -79,7 +61,7 @@ void BenchControl::greet(std::vector<LineSocket>& strangers) {
     if (ranks_[rank]) throw Error(concat("rank ", rank, " came twice"));
     ranks_[rank] = std::move(stranger);
   }
-  std::erase_if(strangers, [](const LineSocket& socket) { return socket.descriptor() < 0; });
+  std::erase_if(strangers, [](const LineSocket& socket) { return !socket.descriptor().valid(); });
 }
 
 std::string BenchControl::missing() const {
@@ -94,8 +76,8 @@ void BenchControl::wait_for_hellos(Duration patience, const std::function<bool()
   const auto deadline = steady_clock::now() + patience;
   std::vector<LineSocket> strangers;
   while (!missing().empty()) {
-    std::vector<int> descriptors{listener_.descriptor()};
-    for (const LineSocket& stranger : strangers) descriptors.push_back(stranger.descriptor());
+    std::vector<int> descriptors{listener_.get()};
+    for (const LineSocket& stranger : strangers) descriptors.push_back(stranger.descriptor().get());
     wait_readable(descriptors, milliseconds(50));
     accept_one(strangers);
     greet(strangers);
@@ -110,7 +92,7 @@ void BenchControl::wait_for_hellos(Duration patience, const std::function<bool()
 // Nothing if the rank has not answered yet. Throws if it ended, also if it had answered before: the others
 // may then wait for it in vain.
 std::optional<std::string> BenchControl::take_answer(std::size_t rank, const std::string& line) {
-  if (!readable(ranks_[rank]->descriptor())) return std::nullopt;
+  if (!readable(ranks_[rank]->descriptor().get())) return std::nullopt;
   if (!ranks_[rank]->receive()) throw Error(concat("rank ", rank, " ended during '", line, "'"));
   std::optional<std::string> answer = ranks_[rank]->take_line();
   if (!answer) return std::nullopt;
@@ -128,7 +110,7 @@ void BenchControl::tell_all(const std::string& line) {
 std::vector<std::string> BenchControl::ask(const std::string& line, Duration patience) {
   tell_all(line);
   std::vector<int> descriptors;
-  for (const auto& rank : ranks_) descriptors.push_back(rank->descriptor());
+  for (const auto& rank : ranks_) descriptors.push_back(rank->descriptor().get());
   std::vector<std::string> answers(ranks_.size());
   const auto deadline = steady_clock::now() + patience;
   for (;;) {

@@ -1,4 +1,4 @@
-// The benchmark's side of the control socket of one contestant; peers/serve.h describes the protocol.
+// The benchmark's side of the control socket of one contestant; peers/obey.h describes the protocol.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ class BenchControl {
   std::optional<std::string> take_answer(std::size_t rank, const std::string& line);
 
   std::string address_;
-  LineSocket listener_;
+  Descriptor listener_;
   std::vector<std::optional<LineSocket>> ranks_;  // empty: no hello yet
 };
 

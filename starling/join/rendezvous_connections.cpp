@@ -61,7 +61,7 @@ class RendezvousConnections::Acceptor {
   void accept();
   void accept_later();
   void take();
-  void greet(transport::shm::Descriptor socket);
+  void greet(Descriptor socket);
   void read(const ConnectionPtr& connection, asio::mutable_buffer to,
             void (Acceptor::*next)(const ConnectionPtr&));
   void heard_head(const ConnectionPtr& connection);
@@ -103,7 +103,7 @@ void RendezvousConnections::Acceptor::accept() {
 
 void RendezvousConnections::Acceptor::take() {
   for (int i = 0; i < kAtOnce; ++i) {
-    transport::shm::Descriptor socket = accept_next(listener_.native_handle());
+    Descriptor socket = accept_next(listener_.native_handle());
     if (socket.valid()) {
       greet(std::move(socket));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -123,7 +123,7 @@ void RendezvousConnections::Acceptor::accept_later() {
   });
 }
 
-void RendezvousConnections::Acceptor::greet(transport::shm::Descriptor socket) {
+void RendezvousConnections::Acceptor::greet(Descriptor socket) {
   const auto connection = std::make_shared<Connection>(io_);
   asio::error_code code;
   connection->socket.assign(protocol_, socket.get(), code);

@@ -18,7 +18,6 @@ namespace starling::join {
 
 namespace {
 
-using transport::shm::Descriptor;
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 void set_option(int socket, int level, int option, int value) {

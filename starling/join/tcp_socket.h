@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <string>
 
-#include "starling/transport/shm/arena.h"
+#include "starling/core/descriptor.h"
 
 namespace starling::join {
 
 struct Listener {
-  transport::shm::Descriptor socket;
+  Descriptor socket;
   std::uint16_t port = 0;
   bool v6 = false;
 };
@@ -22,7 +22,7 @@ Listener listen_at(const std::string& host, std::uint16_t port);
 
 // The next connection, which does not block and notices within some 10 s that the peer's host is gone.
 // Invalid if there is none, with the reason in errno.
-transport::shm::Descriptor accept_next(int listener);
+Descriptor accept_next(int listener);
 
 void close_on_exec(int socket);
 

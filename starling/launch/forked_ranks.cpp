@@ -19,7 +19,6 @@
 namespace starling::launch {
 
 using transport::shm::Arena;
-using transport::shm::Descriptor;
 
 struct ForkedRanks::State {
   struct Process {

@@ -18,7 +18,6 @@
 
 namespace starling::launch {
 
-using transport::shm::Descriptor;
 
 namespace {
 

@@ -80,12 +80,12 @@ class LaunchedProcess {
 
  private:
   struct Stream {
-    transport::shm::Descriptor pipe;
+    Descriptor pipe;
     PrefixedLines lines;
     bool open = false;
   };
 
-  void open(Stream& stream, transport::shm::Descriptor pipe);
+  void open(Stream& stream, Descriptor pipe);
   void converse(const std::string& script);
   void read_from(Stream& stream);
   void collect();
@@ -95,8 +95,8 @@ class LaunchedProcess {
   Watch watch_;
   bool started_;
   pid_t pid_ = -1;
-  transport::shm::Descriptor handle_;   // readable when it has ended
-  transport::shm::Descriptor channel_;  // an agent's standard input
+  Descriptor handle_;   // readable when it has ended
+  Descriptor channel_;  // an agent's standard input
   Stream out_;
   Stream err_;
   bool running_ = true;

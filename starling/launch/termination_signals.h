@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "starling/core/descriptor.h"
 #include "starling/core/error.h"
-#include "starling/transport/shm/arena.h"
 
 namespace starling::launch {
 
@@ -19,7 +19,7 @@ class TerminationSignals {
     sigemptyset(&wanted_);
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&wanted_, number);
     sigprocmask(SIG_BLOCK, &wanted_, &before_);
-    descriptor_ = transport::shm::Descriptor(signalfd(-1, &wanted_, SFD_CLOEXEC | SFD_NONBLOCK));
+    descriptor_ = Descriptor(signalfd(-1, &wanted_, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!descriptor_.valid()) throw Error(concat("signalfd: ", std::strerror(errno)));
   }
   ~TerminationSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
@@ -39,7 +39,7 @@ class TerminationSignals {
  private:
   sigset_t wanted_{};
   sigset_t before_{};
-  transport::shm::Descriptor descriptor_;
+  Descriptor descriptor_;
 };
 
 }  // namespace starling::launch

@@ -19,20 +19,18 @@ constexpr mode_t kMode = 0666;  // the user's umask takes its part away
 
 std::string path_of(int descriptor) { return concat("/proc/self/fd/", descriptor); }
 
-// A file without a name, so that nothing is left of it whatever ends the process; -1 where the system has
-// none, or no way to name it later.
-int open_nameless(const std::filesystem::path& folder) {
-  const int descriptor =
-      ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kMode);
-  if (descriptor < 0 || ::access(path_of(descriptor).c_str(), F_OK) == 0) return descriptor;
-  ::close(descriptor);
-  return -1;
+// A file without a name, so that nothing is left of it whatever ends the process; invalid where the system
+// has none, or no way to name it later.
+Descriptor open_nameless(const std::filesystem::path& folder) {
+  Descriptor file(::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kMode));
+  if (file.valid() && ::access(path_of(file.get()).c_str(), F_OK) != 0) file.close();
+  return file;
 }
 
-int open_output(const std::filesystem::path& folder, const std::filesystem::path& part) {
-  const int descriptor = open_nameless(folder);
-  if (descriptor >= 0) return descriptor;
-  return ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
+Descriptor open_output(const std::filesystem::path& folder, const std::filesystem::path& part) {
+  Descriptor file = open_nameless(folder);
+  if (file.valid()) return file;
+  return Descriptor(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
 }
 
 // Gives a nameless file its name. 0 or the error number.
@@ -83,13 +81,12 @@ AtomicFile::AtomicFile(std::filesystem::path path)
     : path_(std::move(path)),
       part_(path_.string() + ".part"),
       descriptor_(open_output(path_.parent_path(), part_)),
-      buffer_(descriptor_),
+      buffer_(descriptor_.get()),
       stream_(&buffer_) {
-  if (descriptor_ < 0) fail(errno);
+  if (!descriptor_.valid()) fail(errno);
 }
 
 AtomicFile::~AtomicFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
   if (!part_.empty()) ::unlink(part_.c_str());
 }
 
@@ -100,8 +97,8 @@ void AtomicFile::fail(int error) const {
 void AtomicFile::publish() {
   if (const int error = buffer_.finish(); error != 0) fail(error);
   if (!stream_) throw Error(concat("cannot write ", path_.string(), ": its content could not be formatted"));
-  if (const int error = name_output(descriptor_, part_); error != 0) fail(error);
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
+  if (const int error = name_output(descriptor_.get(), part_); error != 0) fail(error);
+  if (const int error = descriptor_.close(); error != 0) fail(error);
   if (std::rename(part_.c_str(), path_.c_str()) != 0) fail(errno);
   part_.clear();
 }

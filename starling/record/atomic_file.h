@@ -6,6 +6,8 @@
 #include <streambuf>
 #include <vector>
 
+#include "starling/core/descriptor.h"
+
 namespace starling::record {
 
 // Remembers why the system would not write; std::filebuf does not tell.
@@ -47,7 +49,7 @@ class AtomicFile {
 
   std::filesystem::path path_;
   std::filesystem::path part_;
-  int descriptor_;
+  Descriptor descriptor_;
   DescriptorBuffer buffer_;
   std::ostream stream_;
 };

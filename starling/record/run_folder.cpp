@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "starling/core/descriptor.h"
 #include "starling/core/error.h"
 #include "starling/record/atomic_file.h"
 
@@ -66,10 +67,10 @@ void check_empty(const fs::path& path, std::string_view what) {
 // Asking for permissions would not do: a file system may be read-only, of fixed content, or out of quota.
 void check_writable(const fs::path& path) {
   const fs::path probe = path / concat(".starling-probe-", ::getpid());
-  const int descriptor = ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (descriptor < 0) refuse(path, concat("cannot be written to: ", std::strerror(errno)));
-  int error = ::write(descriptor, "x", 1) == 1 ? 0 : errno;
-  if (::close(descriptor) != 0 && error == 0) error = errno;
+  Descriptor file(::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file.valid()) refuse(path, concat("cannot be written to: ", std::strerror(errno)));
+  int error = ::write(file.get(), "x", 1) == 1 ? 0 : errno;
+  if (const int late = file.close(); error == 0) error = late;
   ::unlink(probe.c_str());
   if (error != 0) refuse(path, concat("cannot be written to: ", std::strerror(error)));
 }

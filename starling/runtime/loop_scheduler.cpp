@@ -35,17 +35,12 @@ int checked(int result, const char* call) {
 }  // namespace
 
 LoopScheduler::LoopScheduler(Options options) : options_(options), start_(std::chrono::steady_clock::now()) {
-  epoll_ = checked(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
-  doorbell_ = checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
-  watch(doorbell_, [this] {
+  epoll_ = Descriptor(checked(epoll_create1(EPOLL_CLOEXEC), "epoll_create1"));
+  doorbell_ = Descriptor(checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd"));
+  watch(doorbell_.get(), [this] {
     std::uint64_t count = 0;
-    [[maybe_unused]] const auto got = read(doorbell_, &count, sizeof count);
+    [[maybe_unused]] const auto got = read(doorbell_.get(), &count, sizeof count);
   });
-}
-
-LoopScheduler::~LoopScheduler() {
-  close(doorbell_);
-  close(epoll_);
 }
 
 Time LoopScheduler::now() const {
@@ -111,7 +106,7 @@ void LoopScheduler::post(std::function<void()> work) {
   }
   if (parked_.load()) {
     const std::uint64_t one = 1;
-    [[maybe_unused]] const auto rung = write(doorbell_, &one, sizeof one);
+    [[maybe_unused]] const auto rung = write(doorbell_.get(), &one, sizeof one);
   }
 }
 
@@ -168,7 +163,8 @@ void LoopScheduler::look_at_descriptors(Duration patience) {
   std::array<epoll_event, 32> events;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
   const timespec limit{seconds.count(), (patience - seconds).count()};
-  const int count = epoll_pwait2(epoll_, events.data(), static_cast<int>(events.size()), &limit, nullptr);
+  const int count =
+      epoll_pwait2(epoll_.get(), events.data(), static_cast<int>(events.size()), &limit, nullptr);
   if (count < 0 && errno != EINTR) throw Error(concat("epoll_pwait2: ", std::strerror(errno)));
   last_look_ = now();
   for (int i = 0; i < count; ++i) {
@@ -185,12 +181,12 @@ void LoopScheduler::watch(int descriptor, std::function<void()> ready) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = descriptor;
-  checked(epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event), "epoll_ctl");
+  checked(epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event), "epoll_ctl");
   watched_[descriptor] = std::move(ready);
 }
 
 void LoopScheduler::unwatch(int descriptor) {
-  if (watched_.erase(descriptor) > 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
+  if (watched_.erase(descriptor) > 0) epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
 }
 
 }  // namespace starling::runtime

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <vector>
 
+#include "starling/core/descriptor.h"
 #include "starling/runtime/scheduler.h"
 
 namespace starling::runtime {
@@ -43,7 +44,6 @@ class LoopScheduler final : public Scheduler {
 
   LoopScheduler() : LoopScheduler(Options{}) {}
   explicit LoopScheduler(Options options);
-  ~LoopScheduler() override;
 
   Time now() const override;
   // Where now() is 0, on the clock that all processes of the host share.
@@ -73,8 +73,8 @@ class LoopScheduler final : public Scheduler {
 
   Options options_;
   std::chrono::steady_clock::time_point start_;
-  int epoll_ = -1;
-  int doorbell_ = -1;
+  Descriptor epoll_;
+  Descriptor doorbell_;
   std::atomic<bool> parked_ = false;
   std::mutex posted_mutex_;
   std::vector<std::function<void()>> posted_;

@@ -108,7 +108,7 @@ class Visitor {
     }
   }
   // At the other end.
-  explicit Visitor(transport::shm::Descriptor socket) : socket_(std::move(socket)) {}
+  explicit Visitor(Descriptor socket) : socket_(std::move(socket)) {}
 
   // The peer may have closed in the middle.
   void say(std::string_view bytes) {
@@ -140,7 +140,7 @@ class Visitor {
   }
 
  private:
-  transport::shm::Descriptor socket_;
+  Descriptor socket_;
 };
 
 // An address of this host that no other process of the tests uses: a port of it stays free when it is closed.
@@ -151,7 +151,7 @@ inline std::string own_host() {
 
 inline Visitor next_visitor(const Listener& listener) {
   for (;;) {
-    transport::shm::Descriptor socket = join::accept_next(listener.socket.get());
+    Descriptor socket = join::accept_next(listener.socket.get());
     if (socket.valid()) return Visitor(std::move(socket));
     std::this_thread::yield();
   }

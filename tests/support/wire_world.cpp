@@ -41,7 +41,7 @@ runtime::Task<std::vector<std::string>> exchange(transport::Transport& net, std:
 
 // Moves this process to another host of a test bed: a network of its own, and the view of it in /sys.
 void enter_network(const std::string& name) {
-  const transport::shm::Descriptor network(open(concat("/run/netns/", name).c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor network(open(concat("/run/netns/", name).c_str(), O_RDONLY | O_CLOEXEC));
   const bool entered = network.valid() && setns(network.get(), CLONE_NEWNET) == 0 &&
                        unshare(CLONE_NEWNS) == 0 && mount("", "/", "none", MS_SLAVE | MS_REC, nullptr) == 0 &&
                        mount(name.c_str(), "/sys", "sysfs", 0, nullptr) == 0;

@@ -9,8 +9,10 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "starling/core/error.h"
@@ -41,24 +43,12 @@ Arena::Places::Places(std::size_t ranks, std::size_t heap_bytes)
       heaps(round_up(boards + ranks * SharedMemory::kBoardBytes, kHuge)),
       end(heaps + ranks * heap_bytes) {}
 
-Descriptor::Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(value_, other.value_);
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (value_ >= 0) close(value_);
-}
-
 std::shared_ptr<Arena> Arena::create(int ranks, Options options) {
   if (ranks < 1 || ranks > kMaxRanks) {
     throw InvalidArgument(concat("number of ranks ", ranks, ": a host holds 1 to ", kMaxRanks));
   }
   const std::size_t heap_bytes = round_up(options.heap_bytes, kHuge);
-  Descriptor memory(memfd_create("starling", MFD_CLOEXEC));
-  if (!memory.valid()) fail("memfd_create");
+  Descriptor memory = make_memory_file("starling");
   const Places places(static_cast<std::size_t>(ranks), heap_bytes);
   if (ftruncate(memory.get(), static_cast<off_t>(places.end)) != 0) fail("ftruncate");
   std::vector<Descriptor> doorbells;
@@ -199,12 +189,11 @@ std::uint64_t start_time_of(std::int64_t pid) {
   std::string line;
   if (!std::getline(file, line)) return 0;
   // The name in brackets may hold anything; fields are counted from behind it. The start time is field 22.
-  std::istringstream fields(line.substr(line.rfind(')') + 1));
-  std::string skipped;
-  for (int field = 3; field < 22; ++field) fields >> skipped;
-  std::uint64_t ticks = 0;
-  fields >> ticks;
-  return ticks;
+  const std::vector<std::string> fields = words_of(std::string_view(line).substr(line.rfind(')') + 1));
+  constexpr std::size_t kStartTime = 22 - 3;
+  if (fields.size() <= kStartTime) return 0;
+  return static_cast<std::uint64_t>(
+      parse_integer(fields[kStartTime], "start time", 0, std::numeric_limits<long long>::max()));
 }
 
 }  // namespace starling::transport::shm

@@ -13,27 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "starling/core/descriptor.h"
 #include "starling/core/types.h"
 #include "starling/transport/shm/layout.h"
 
 namespace starling::transport::shm {
-
-// Owns a descriptor.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-  int get() const { return value_; }
-  bool valid() const { return value_ >= 0; }
-  // The caller owns it now.
-  int release() { return std::exchange(value_, -1); }
-
- private:
-  int value_ = -1;
-};
 
 class Arena {
  public:

@@ -2,12 +2,10 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -15,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "starling/core/abstract_socket.h"
 #include "starling/core/error.h"
 
 namespace starling::transport::shm {
@@ -24,21 +23,6 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kPerMessage = 250;  // the kernel passes at most 253 descriptors at a time
-
-struct Address {
-  explicit Address(const std::string& name) {
-    if (name.empty() || name.size() + 1 > sizeof socket.sun_path) {
-      throw InvalidArgument(
-          concat("socket name '", name, "': 1 to ", sizeof socket.sun_path - 1, " characters"));
-    }
-    socket.sun_family = AF_UNIX;
-    std::memcpy(socket.sun_path + 1, name.data(), name.size());  // a leading zero: the abstract namespace
-    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  }
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&socket); }
-  sockaddr_un socket{};
-  socklen_t length;
-};
 
 // Room for control data with descriptors, aligned as the kernel wants it.
 struct Control {
@@ -85,18 +69,6 @@ long long receive_descriptors(int socket, std::vector<Descriptor>& descriptors) 
   return static_cast<long long>(left);
 }
 
-bool same_user(int socket) {
-  ucred peer{};
-  socklen_t length = sizeof peer;
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
-}
-
-Descriptor new_socket(int flags) {
-  Descriptor made(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
-  if (!made.valid()) throw Error(concat("socket: ", std::strerror(errno)));
-  return made;
-}
-
 std::shared_ptr<Arena> receive_arena(int socket) {
   std::vector<Descriptor> all;
   long long left = 0;
@@ -112,11 +84,7 @@ std::shared_ptr<Arena> receive_arena(int socket) {
 }  // namespace
 
 ArenaServer::ArenaServer(runtime::LoopScheduler& loop, std::shared_ptr<Arena> arena, const std::string& name)
-    : loop_(loop), arena_(std::move(arena)), listener_(new_socket(SOCK_NONBLOCK)) {
-  const Address address(name);
-  if (bind(listener_.get(), address.get(), address.length) != 0 || listen(listener_.get(), kMaxRanks) != 0) {
-    throw Error(concat("socket name '", name, "': ", std::strerror(errno)));
-  }
+    : loop_(loop), arena_(std::move(arena)), listener_(listen_at_name(name, SOCK_SEQPACKET, kMaxRanks)) {
   loop_.watch(listener_.get(), [this] { serve(); });
 }
 
@@ -126,7 +94,7 @@ ArenaServer::~ArenaServer() { loop_.unwatch(listener_.get()); }
 // reading them.
 void ArenaServer::serve() {
   const Descriptor client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!client.valid() || !same_user(client.get())) return;
+  if (!client.valid() || !is_same_user(client)) return;
   std::vector<int> all{arena_->memory()};
   for (const Rank rank : arena_->members()) all.push_back(arena_->doorbell(rank));
   for (std::size_t sent = 0; sent < all.size();) {
@@ -137,12 +105,11 @@ void ArenaServer::serve() {
 }
 
 std::shared_ptr<Arena> fetch_arena(const std::string& name, Duration patience) {
-  const Address address(name);
   const auto end = steady_clock::now() + patience;
   while (steady_clock::now() < end) {
-    const Descriptor socket = new_socket(0);
-    if (connect(socket.get(), address.get(), address.length) == 0) {
-      if (!same_user(socket.get())) throw Error(concat("shared memory: another user serves '", name, "'"));
+    const Descriptor socket = connect_to_name(name, SOCK_SEQPACKET);
+    if (socket.valid()) {
+      if (!is_same_user(socket)) throw Error(concat("shared memory: another user serves '", name, "'"));
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - steady_clock::now());
       pollfd readable{socket.get(), POLLIN, 0};
       const int wait_ms = static_cast<int>(std::clamp<long long>(left.count(), 0, 1 << 30));

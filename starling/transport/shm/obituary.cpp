@@ -1,8 +1,5 @@
 #include "starling/transport/shm/obituary.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <utility>
 
 namespace starling::transport::shm {
@@ -31,7 +28,7 @@ void Obituary::update() {
 
 void Obituary::watch(Rank rank) {
   const std::int64_t pid = arena_->slot(rank).pid.load();
-  Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  Descriptor process = open_process(static_cast<pid_t>(pid));
   if (!process.valid() || start_time_of(pid) != arena_->slot(rank).start_time.load()) {
     arena_->bury(rank, Presence::kDied);
     return;

@@ -9,7 +9,6 @@
 
 #include <sys/epoll.h>
 #include <ucp/api/ucp.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -20,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "starling/core/descriptor.h"
 #include "starling/core/error.h"
 #include "starling/transport/wire/ucx_context.h"
 #include "starling/transport/wire/ucx_landing.h"
@@ -54,7 +54,7 @@ class Ucx final : public Engine {
   Transfer::State settle(Transfer& transfer, Rank peer, Duration patience) override;
   void give_up(Rank peer) override;
   bool poll(Client& client) override;
-  int descriptor() const override { return descriptor_; }
+  int descriptor() const override { return descriptor_.get(); }
   bool arm() override { return frames_.armed() && bulk_.armed(); }
   void flush(Duration patience) override;
 
@@ -89,22 +89,20 @@ class Ucx final : public Engine {
   Trays trays_;
   Lane frames_;
   Lane bulk_;
-  int descriptor_;
+  Descriptor descriptor_;
   std::map<Rank, Peer> peers_;
   std::list<Coming> coming_;
 };
 
 // One that is readable when one of these is.
-int joined_descriptor(int first, int second) {
-  const int joined = epoll_create1(EPOLL_CLOEXEC);
+Descriptor joined_descriptor(int first, int second) {
+  Descriptor joined(epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
   event.events = EPOLLIN;
-  if (joined >= 0 && epoll_ctl(joined, EPOLL_CTL_ADD, first, &event) == 0 &&
-      epoll_ctl(joined, EPOLL_CTL_ADD, second, &event) == 0)
+  if (joined.valid() && epoll_ctl(joined.get(), EPOLL_CTL_ADD, first, &event) == 0 &&
+      epoll_ctl(joined.get(), EPOLL_CTL_ADD, second, &event) == 0)
     return joined;
-  const int why = errno;
-  if (joined >= 0) close(joined);
-  throw Error(concat("UCX: watching its descriptors: ", std::strerror(why)));
+  throw Error(concat("UCX: watching its descriptors: ", std::strerror(errno)));
 }
 
 Ucx::Ucx(Rank self)
@@ -115,7 +113,6 @@ Ucx::Ucx(Rank self)
 
 Ucx::~Ucx() {
   for (auto& [rank, peer] : peers_) give_up(rank);
-  close(descriptor_);
 }
 
 // The length of the first address, and both.

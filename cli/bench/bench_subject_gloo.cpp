@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "cli/bench/bench_subjects.h"
-#include "cli/common/child_process.h"
+#include "cli/common/captured_process.h"
 #include "cli/common/find_program.h"
 
 namespace starling::cli {
@@ -47,7 +47,7 @@ std::unique_ptr<BenchSubject> start_gloo(int ranks, const Availability& found) {
     std::vector<std::string> command = found.command;
     command.push_back(address);
     command.push_back(std::to_string(ranks));
-    return std::make_unique<ChildProcess>(command, ChildProcess::Options{});
+    return std::make_unique<CapturedProcess>(command, CapturedProcess::Options{});
   });
 }
 

@@ -3,7 +3,7 @@
 #include <csignal>
 
 #include "cli/bench/bench_subjects.h"
-#include "cli/common/child_process.h"
+#include "cli/common/captured_process.h"
 #include "cli/common/find_program.h"
 
 namespace starling::cli {
@@ -26,7 +26,7 @@ std::unique_ptr<BenchSubject> start_mpi(int ranks, const Availability& found) {
     command.push_back(found.command.at(1));
     command.push_back(address);
     // At SIGTERM mpirun ends its ranks, which are not in its process group, and removes its files.
-    return std::make_unique<ChildProcess>(command, ChildProcess::Options{.end_signal = SIGTERM});
+    return std::make_unique<CapturedProcess>(command, CapturedProcess::Options{.end_signal = SIGTERM});
   });
 }
 

@@ -13,7 +13,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cli/common/child_process.h"
+#include "cli/common/captured_process.h"
 #include "cli/common/find_program.h"
 #include "starling/core/error.h"
 #include "starling/core/text.h"
@@ -55,7 +55,7 @@ class TemporaryFolder {
 
 // What it said last.
 std::string run(const Words& command) {
-  ChildProcess child(command, {.end_signal = SIGTERM, .environment = {{"OMP_NUM_THREADS", "1"}}});
+  CapturedProcess child(command, {.end_signal = SIGTERM, .environment = {{"OMP_NUM_THREADS", "1"}}});
   if (!child.wait(kPatience)) throw Error(concat("no end within ", format_duration(kPatience)));
   std::string words = child.last_words();
   if (child.exit_code() != 0) throw Error(words);

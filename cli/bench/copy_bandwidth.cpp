@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/bench/bench_subjects.h"
-#include "cli/common/child_process.h"
+#include "cli/common/captured_process.h"
 #include "cli/peers/obey.h"
 
 namespace starling::cli {
@@ -69,7 +69,7 @@ std::unique_ptr<BenchSubject> start_copying(int ranks) {
       CopyWorker worker(ranks);
       obey(address, 0, worker);
     };
-    return std::make_unique<ChildProcess>(body, ChildProcess::Options{});
+    return std::make_unique<CapturedProcess>(body, CapturedProcess::Options{});
   });
 }
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "cli/common/child_process.h"
+#include "cli/common/captured_process.h"
 #include "starling/core/text.h"
 
 namespace starling::cli {
@@ -48,7 +48,7 @@ std::optional<std::string> find_own_file(std::string_view name) {
 }
 
 std::optional<std::string> failure_of(const std::vector<std::string>& arguments, Duration patience) {
-  ChildProcess child(arguments, ChildProcess::Options{});
+  CapturedProcess child(arguments, CapturedProcess::Options{});
   if (!child.wait(patience)) return concat("no answer within ", format_duration(patience));
   if (child.exit_code() == 0) return std::nullopt;
   return child.last_words();

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "starling/core/child_process.h"
 #include "starling/core/error.h"
 #include "starling/join/run_environment.h"
 
@@ -79,10 +80,7 @@ void become_trainer(const TrainLaunched& rank, const std::string& program,
   std::vector<std::string> all{program, "--launched"};
   all.insert(all.end(), words.begin(), words.end());
   all.insert(all.end(), rank.words.begin(), rank.words.end());
-  std::vector<char*> pointers;
-  pointers.reserve(all.size() + 1);
-  for (std::string& word : all) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  const std::vector<char*> pointers = argv_of(all);
   for (const auto& [name, value] : rank.variables) setenv(name.c_str(), value.c_str(), 1);
   std::fflush(nullptr);
   execv(program.c_str(), pointers.data());

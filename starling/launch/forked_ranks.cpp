@@ -1,16 +1,13 @@
 #include "starling/launch/forked_ranks.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 
+#include "starling/core/child_process.h"
+#include "starling/core/descriptor.h"
 #include "starling/core/error.h"
 #include "starling/runtime/loop_scheduler.h"
 #include "starling/transport/shm/arena.h"
@@ -22,10 +19,9 @@ using transport::shm::Arena;
 
 struct ForkedRanks::State {
   struct Process {
-    pid_t pid = 0;
+    ChildProcess child;
     Descriptor report;
-    bool running = true;
-    Outcome outcome;
+    std::optional<Outcome> outcome = {};  // after its end
   };
   std::shared_ptr<Arena> arena;
   std::vector<Process> processes;
@@ -35,20 +31,18 @@ namespace {
 
 constexpr int kFailed = 1;
 
-// The child's life: never returns into the parent's code.
-[[noreturn]] void live(const std::shared_ptr<Arena>& arena, Rank rank, int report,
-                       const ForkedRanks::Body& body, const std::optional<transport::Link>& link) {
-  int code = 0;
+// The child's life. The exit code.
+int live(const std::shared_ptr<Arena>& arena, Rank rank, int report, const ForkedRanks::Body& body,
+         const std::optional<transport::Link>& link) {
   try {
     runtime::LoopScheduler loop;
     transport::ShmTransport net(loop, arena, rank, link);
     body(net);
   } catch (const std::exception& error) {
     [[maybe_unused]] const auto written = write(report, error.what(), std::strlen(error.what()));
-    code = kFailed;
+    return kFailed;
   }
-  std::fflush(nullptr);
-  _exit(code);
+  return 0;
 }
 
 std::string read_all(int descriptor) {
@@ -66,51 +60,36 @@ std::string read_all(int descriptor) {
 ForkedRanks::ForkedRanks(int ranks, const Body& body, const std::optional<transport::Link>& link)
     : state_(std::make_unique<State>()) {
   state_->arena = Arena::create(ranks);
-  std::fflush(nullptr);  // else each child would print the parent's buffered lines again
-  const pid_t parent = getpid();
   for (Rank rank = 0; rank < ranks; ++rank) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw Error(concat("pipe: ", std::strerror(errno)));
-    Descriptor report(ends[0]);
-    const Descriptor child_end(ends[1]);
-    const pid_t pid = fork();
-    if (pid < 0) throw Error(concat("fork of rank ", rank, ": ", std::strerror(errno)));
-    if (pid == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (getppid() != parent) _exit(kFailed);  // the parent went before prctl
-      live(state_->arena, rank, ends[1], body, link);
-    }
-    state_->arena->introduce(rank, pid);
-    state_->processes.push_back({pid, std::move(report), true, {}});
+    DescriptorPair report = make_pipe();
+    set_nonblocking(report.first);
+    set_nonblocking(report.second);
+    ChildProcess child([&] { return live(state_->arena, rank, report.second.get(), body, link); });
+    state_->arena->introduce(rank, child.pid());
+    state_->processes.push_back({std::move(child), std::move(report.first)});
   }
 }
 
 ForkedRanks::~ForkedRanks() {
-  for (const auto& process : state_->processes) {
-    if (process.running) ::kill(process.pid, SIGKILL);
-  }
-  wait();
+  for (const auto& process : state_->processes) process.child.signal(SIGKILL);
 }
 
-pid_t ForkedRanks::pid(Rank rank) const { return state_->processes.at(static_cast<std::size_t>(rank)).pid; }
+pid_t ForkedRanks::pid(Rank rank) const {
+  return state_->processes.at(static_cast<std::size_t>(rank)).child.pid();
+}
 
 void ForkedRanks::kill(Rank rank, int signal) {
-  if (state_->processes.at(static_cast<std::size_t>(rank)).running) ::kill(pid(rank), signal);
+  state_->processes.at(static_cast<std::size_t>(rank)).child.signal(signal);
 }
 
 std::vector<Outcome> ForkedRanks::wait() {
   std::vector<Outcome> outcomes;
   for (auto& process : state_->processes) {
-    if (process.running) {
-      int status = 0;
-      while (waitpid(process.pid, &status, 0) < 0 && errno == EINTR) {
-      }
-      process.running = false;
-      process.outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-      process.outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-      process.outcome.error = read_all(process.report.get());
+    if (!process.outcome) {
+      const ProcessEnd end = process.child.wait();
+      process.outcome = {end.exit_code, end.signal, read_all(process.report.get())};
     }
-    outcomes.push_back(process.outcome);
+    outcomes.push_back(*process.outcome);
   }
   return outcomes;
 }

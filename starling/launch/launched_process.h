@@ -11,8 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "starling/core/child_process.h"
+#include "starling/core/descriptor.h"
 #include "starling/runtime/loop_scheduler.h"
-#include "starling/transport/shm/arena.h"
 
 namespace starling::launch {
 
@@ -39,8 +40,6 @@ class PrefixedLines {
 
 class LaunchedProcess {
  public:
-  using Variables = std::vector<std::pair<std::string, std::string>>;
-
   struct Start {
     std::optional<std::string> prefix;  // without, it writes where this process writes
     std::vector<std::string> command;
@@ -64,8 +63,8 @@ class LaunchedProcess {
   LaunchedProcess(const LaunchedProcess&) = delete;
   LaunchedProcess& operator=(const LaunchedProcess&) = delete;
 
-  pid_t pid() const { return pid_; }
-  bool running() const { return running_; }
+  pid_t pid() const { return process_->pid(); }
+  bool running() const { return process_->running(); }
   // To the program and its children, wherever they are.
   void signal(int number) const;
   // Kills the process itself, an agent that does not come to its end.
@@ -74,9 +73,9 @@ class LaunchedProcess {
   bool started() const { return started_; }
 
   // After its end: 128 and the number of the signal that killed it, as in a shell.
-  int exit_code() const { return exit_code_; }
+  int exit_code() const { return end_.shell_code(); }
   // "exit code 3", "signal 9 (Killed)"
-  std::string how_ended() const;
+  std::string how_ended() const { return end_.text(); }
 
  private:
   struct Stream {
@@ -94,15 +93,13 @@ class LaunchedProcess {
   runtime::LoopScheduler& loop_;
   Watch watch_;
   bool started_;
-  pid_t pid_ = -1;
+  std::optional<ChildProcess> process_;
   Descriptor handle_;   // readable when it has ended
   Descriptor channel_;  // an agent's standard input
   Stream out_;
   Stream err_;
-  bool running_ = true;
   bool finished_ = false;
-  int exit_code_ = 0;
-  int signal_ = 0;
+  ProcessEnd end_;
 };
 
 }  // namespace starling::launch

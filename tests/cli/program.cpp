@@ -10,18 +10,11 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "starling/core/child_process.h"
 #include "starling/core/text.h"
 
 namespace starling::cli {
 namespace {
-
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 std::string content_of(int file) {
   std::string text(static_cast<std::size_t>(lseek(file, 0, SEEK_END)), '\0');
@@ -37,7 +30,7 @@ void become_program(const Words& arguments, const Words& environment) {
   words.insert(words.end(), arguments.begin(), arguments.end());
   Words variables = environment;  // the first of a name counts
   for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
-  const std::vector<char*> argv = pointers_to(words), envp = pointers_to(variables);
+  const std::vector<char*> argv = argv_of(words), envp = argv_of(variables);
   execve(argv[0], argv.data(), envp.data());
   _exit(127);
 }

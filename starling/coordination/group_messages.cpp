@@ -1,29 +1,15 @@
 #include "starling/coordination/group_messages.h"
 
-#include <cstring>
-
+#include "starling/core/byte_codec.h"
 #include "starling/core/error.h"
 
 namespace starling::coordination {
 
 namespace {
 
-// What goes ahead of the members.
-struct Head {
-  std::uint64_t epoch;
-  std::uint64_t count;
-  std::uint64_t finished;
-  std::uint64_t number;
-  std::uint64_t round;
-  double weight;
-  Duration::rep section;
-  std::uint32_t issue;
-  std::uint8_t verb;
-  std::uint8_t flags;
-  std::uint16_t unused;
-};
-
 constexpr std::uint8_t kAsks = 1, kLeaves = 2, kLast = 4;
+constexpr std::size_t kPadding = 1;
+constexpr std::size_t kHeadBytes = 64;  // what goes ahead of the members
 
 }  // namespace
 
@@ -54,48 +40,33 @@ std::vector<ScheduleChange> changes_from(const Group& ranks) {
 std::vector<std::byte> to_bytes(const GroupMessage& note) {
   const auto flags = static_cast<std::uint8_t>((note.asks ? kAsks : 0) | (note.leaves ? kLeaves : 0) |
                                                (note.last ? kLast : 0));
-  const Head head{note.epoch,
-                  note.count,
-                  note.finished,
-                  note.group.number,
-                  note.group.round,
-                  note.weight,
-                  note.section.count(),
-                  note.group.issue,
-                  static_cast<std::uint8_t>(note.verb),
-                  flags,
-                  0};
-  const Group& members = note.group.members;
-  std::vector<std::byte> bytes(sizeof(head) + members.size() * sizeof(Rank));
-  std::memcpy(bytes.data(), &head, sizeof(head));
-  if (!members.empty()) {
-    std::memcpy(bytes.data() + sizeof(head), members.data(), members.size() * sizeof(Rank));
-  }
-  return bytes;
+  ByteWriter out = ByteWriter::message(kHeadBytes + note.group.members.size() * sizeof(Rank));
+  out.put(note.verb).put(flags).pad(kPadding).put(note.group.issue);
+  out.put(note.epoch).put(note.count).put(note.finished).put(note.section).put(note.weight);
+  out.put(note.group.number).put(note.group.round);
+  for (const Rank member : note.group.members) out.put(member);
+  return out.take();
 }
 
 GroupMessage message_from(std::span<const std::byte> bytes) {
-  Head head{};
-  const std::size_t rest = bytes.size() - sizeof(head);
-  if (bytes.size() < sizeof(head) || rest % sizeof(Rank) != 0) {
-    throw Error(concat("a note about groups has ", bytes.size(), " bytes"));
-  }
-  std::memcpy(&head, bytes.data(), sizeof(head));
-  if (head.verb > static_cast<std::uint8_t>(GroupMessage::Verb::kResume)) {
-    throw Error(concat("a note about groups has the unknown verb ", head.verb));
-  }
+  ByteReader in = ByteReader::message(bytes, "a group message");
   GroupMessage note;
-  note.verb = static_cast<GroupMessage::Verb>(head.verb);
-  note.asks = (head.flags & kAsks) != 0;
-  note.leaves = (head.flags & kLeaves) != 0;
-  note.last = (head.flags & kLast) != 0;
-  note.epoch = head.epoch;
-  note.count = head.count;
-  note.finished = head.finished;
-  note.weight = head.weight;
-  note.section = Duration(head.section);
-  note.group = {head.number, head.issue, head.round, Group(rest / sizeof(Rank))};
-  if (rest > 0) std::memcpy(note.group.members.data(), bytes.data() + sizeof(head), rest);
+  note.verb = in.get_enum(GroupMessage::Verb::kResume, "verb");
+  const auto flags = in.get<std::uint8_t>();
+  note.asks = (flags & kAsks) != 0;
+  note.leaves = (flags & kLeaves) != 0;
+  note.last = (flags & kLast) != 0;
+  in.skip(kPadding);
+  note.group.issue = in.get<std::uint32_t>();
+  note.epoch = in.get<std::uint64_t>();
+  note.count = in.get<std::uint64_t>();
+  note.finished = in.get<std::uint64_t>();
+  note.section = in.get<Duration>();
+  note.weight = in.get<double>();
+  note.group.number = in.get<std::uint64_t>();
+  note.group.round = in.get<std::uint64_t>();
+  note.group.members.reserve(in.left() / sizeof(Rank));
+  while (in.left() > 0) note.group.members.push_back(in.get<Rank>());
   return note;
 }
 

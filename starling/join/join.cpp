@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "starling/collective/collective.h"
+#include "starling/core/byte_codec.h"
 #include "starling/core/error.h"
 #include "starling/core/hash.h"
 #include "starling/join/host_identity.h"
@@ -28,17 +29,19 @@ using transport::wire::MpiWorld;
 
 constexpr Tag kHere = ~Tag{0} - 1;
 
-// What a process brings to the rendezvous: its host, the silence that it allows the others, the name of its
-// engine or "none", and how that is reached.
+// What a process brings to the rendezvous: the version of its messages, its host, the silence that it allows
+// the others, the name of its engine or "none", and how that is reached.
 struct Card {
   std::string host = {};
   std::string silence = {};
   std::string engine = "none";
   std::string address = {};
 
-  std::string text() const { return concat(host, "\n", silence, "\n", engine, "\n", address); }
+  std::string text() const {
+    return concat(kWireVersion, "\n", host, "\n", silence, "\n", engine, "\n", address);
+  }
   static Card parse(const std::string& text) {
-    std::array<std::string, 3> lines;
+    std::array<std::string, 4> lines;
     std::size_t begin = 0;
     for (std::string& line : lines) {
       const std::size_t end = text.find('\n', begin);
@@ -46,7 +49,11 @@ struct Card {
       line = text.substr(begin, end - begin);
       begin = end + 1;
     }
-    return {lines[0], lines[1], lines[2], text.substr(begin)};
+    if (lines[0] != concat(kWireVersion)) {
+      throw Error(concat("rendezvous: the messages of a process have version ", lines[0], ", this one's ",
+                         kWireVersion, "; start the same program everywhere"));
+    }
+    return {lines[1], lines[2], lines[3], text.substr(begin)};
   }
 };
 

@@ -1,16 +1,14 @@
 #include "starling/session/batch_shares.h"
 
-#include <cstring>
 #include <utility>
 
+#include "starling/core/byte_codec.h"
 #include "starling/core/error.h"
 #include "starling/runtime/scope.h"
-#include "starling/strategy/worker.h"
 
 namespace starling::session {
 
 using runtime::Task;
-using strategy::bytes_of;
 using transport::Transport;
 
 namespace {
@@ -19,32 +17,56 @@ constexpr Tag kRequest = (Tag{0xff} << 56) | 16;
 constexpr Tag kAnswer = (Tag{0xff} << 56) | 17;
 
 struct Answer {
-  std::uint64_t refused = 0;  // 1: others have `batches` in this epoch
+  bool refused = false;  // others have `batches` in this epoch
   std::uint64_t batches = 0;
   Share share;
 };
 
 Answer answer_to(BatchAssignment& dispenser, Rank from, const ShareRequest& request) {
   const std::optional<Share> share = dispenser.next(from, request.epoch, request.batches);
-  if (share) return {0, 0, *share};
-  return {1, dispenser.batches_of(request.epoch), {}};
+  if (share) return {false, 0, *share};
+  return {true, dispenser.batches_of(request.epoch), {}};
 }
 
-ShareRequest read_request(const transport::Letter& letter) {
+Bytes to_bytes(const ShareRequest& request) {
+  return ByteWriter::message().put(request.epoch).put(request.batches).take();
+}
+
+ShareRequest request_from(const transport::Letter& letter) {
+  ByteReader in =
+      ByteReader::message(letter.bytes, concat("a request of rank ", letter.from, " for a share"));
   ShareRequest request;
-  if (letter.bytes.size() != sizeof request) {
-    throw Error(concat("a request of rank ", letter.from, " for a share has ", letter.bytes.size(),
-                       " bytes instead of ", sizeof request));
-  }
-  std::memcpy(&request, letter.bytes.data(), sizeof request);
+  request.epoch = in.get<std::uint64_t>();
+  request.batches = in.get<std::uint64_t>();
+  in.expect_end();
   return request;
+}
+
+Bytes to_bytes(const Answer& answer) {
+  return ByteWriter::message()
+      .put(answer.refused)
+      .put(answer.batches)
+      .put(answer.share.kind)
+      .put(answer.share.batch)
+      .take();
+}
+
+Answer answer_from(std::span<const std::byte> bytes) {
+  ByteReader in = ByteReader::message(bytes, "rank 0's answer to a request for a share");
+  Answer answer;
+  answer.refused = in.get<bool>();
+  answer.batches = in.get<std::uint64_t>();
+  answer.share.kind = in.get_enum(Share::Kind::kEnd, "kind of share");
+  answer.share.batch = in.get<std::uint64_t>();
+  in.expect_end();
+  return answer;
 }
 
 Task<> answer_one(Transport& net, BatchAssignment& dispenser) {
   const transport::Letter letter = co_await net.recv_any(kRequest, kForever);
-  Answer answer = answer_to(dispenser, letter.from, read_request(letter));
+  const Bytes answer = to_bytes(answer_to(dispenser, letter.from, request_from(letter)));
   try {
-    co_await net.send(letter.from, kAnswer, bytes_of(answer));
+    co_await net.send(letter.from, kAnswer, answer);
   } catch (const PeerLost&) {
     // Its batch is lost with it.
   }
@@ -82,11 +104,14 @@ Task<Share> BatchShares::ask(Transport& net, ShareRequest request) {
   if (rank_ == 0) {
     answer = answer_to(assignment_, 0, request);
   } else {
-    auto answered = net.recv(0, kAnswer, bytes_of(answer));
-    co_await net.send(0, kRequest, bytes_of(request));
+    Bytes bytes = to_bytes(answer);  // for its size
+    const Bytes asked = to_bytes(request);
+    auto answered = net.recv(0, kAnswer, bytes);
+    co_await net.send(0, kRequest, asked);
     co_await answered;
+    answer = answer_from(bytes);
   }
-  if (answer.refused != 0) {
+  if (answer.refused) {
     throw InvalidArgument(concat("epoch ", request.epoch, " has ", request.batches, " batches on rank ",
                                  rank_, " and ", answer.batches, " on others; allowed: equally many"));
   }

@@ -1,8 +1,8 @@
 #include "starling/strategy/pair_exchange.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "starling/core/byte_codec.h"
 #include "starling/core/error.h"
 #include "starling/runtime/scope.h"
 #include "starling/strategy/timed_exchange.h"
@@ -73,11 +73,11 @@ Task<bool> PairExchange::with(Rank partner) {
 Task<bool> PairExchange::ask(Rank partner, std::uint64_t round) {
   Stopwatch watch(self_, Activity::kWait, partner);
   watch.in_background_until(computed_);
-  bool granted = false;
+  std::uint8_t granted = 0;
   auto asked = self_.net().send(partner, tag_of(Channel::kAsk), bytes_of(round));
   co_await self_.net().recv(partner, tag_of(Channel::kGrant, round), bytes_of(granted));
   co_await asked;
-  co_return granted;
+  co_return granted != 0;
 }
 
 Task<> PairExchange::swap_as_first(Rank partner, std::uint64_t round) {
@@ -95,8 +95,7 @@ Task<> PairExchange::answer(std::shared_ptr<PairExchange> exchange) {
   try {
     for (;;) {
       const transport::Letter letter = co_await self.self_.net().recv_any(tag_of(Channel::kAsk), kForever);
-      std::uint64_t round = 0;
-      std::memcpy(&round, letter.bytes.data(), sizeof(round));
+      const auto round = ByteReader(letter.bytes, "the round of a pair").get<std::uint64_t>();
       scope.spawn(self.reply(letter.from, round), concat("answer to worker ", letter.from));
     }
   } catch (const PeerLost&) {
@@ -107,9 +106,9 @@ Task<> PairExchange::reply(Rank to, std::uint64_t round) {
   const Turn turn(*this, to);
   try {
     co_await hold(turn);
-    bool granted = !finished_;
+    std::uint8_t granted = finished_ ? 0 : 1;
     co_await self_.net().send(to, tag_of(Channel::kGrant, round), bytes_of(granted));
-    if (granted) co_await swap_as_second(to, round);
+    if (granted != 0) co_await swap_as_second(to, round);
   } catch (const PeerLost&) {
   }
 }

@@ -25,6 +25,7 @@ struct PushTerms {
   double weight = 0;         // in a mean; 0: computed from no samples
   double learning_rate = 0;  // the worker's
 };
+static_assert(sizeof(PushTerms) == 2 * sizeof(double), "it travels as two numbers, as a gradient does");
 
 class PsServer {
  public:

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "starling/core/byte_codec.h"
 #include "starling/core/error.h"
 #include "starling/core/random.h"
 
@@ -62,6 +63,14 @@ TEST(GroupMessage, OfAnotherLengthIsRefused) {
       EXPECT_THROW(message_from(part), Error) << length;
     }
   }
+}
+
+// The size counts in simulated runs.
+TEST(GroupMessage, HasAFixedSizeAndAVersion) {
+  std::vector<std::byte> bytes = to_bytes({});
+  EXPECT_EQ(bytes.size(), 64U);
+  bytes[0] = std::byte{kWireVersion + 1};
+  EXPECT_THROW(message_from(bytes), Error);
 }
 
 // Whatever comes is a note or an Error.

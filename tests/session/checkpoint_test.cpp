@@ -58,7 +58,7 @@ struct Run {
 void write(Run& run, JobSession& own, Rank rank, const Save& save) {
   if (save.step != run.saved_step) return;
   ByteWriter out;
-  out.put_block(std::as_bytes(own.session.parameters())).put(own.random);
+  out.put_block(std::as_bytes(own.session.parameters())).put_raw(std::as_bytes(std::span(&own.random, 1)));
   out.put_block(save.kept).put_block(save.server);
   run.shelf.put(static_cast<std::size_t>(rank), out.take());
 }
@@ -78,7 +78,7 @@ Start start_of(Run& run, Rank rank) {
   const auto parameters = in.get_block();
   start.model.resize(parameters.size() / sizeof(float));
   std::memcpy(start.model.data(), parameters.data(), parameters.size());
-  start.random = std::bit_cast<Random>(in.get<std::array<std::byte, sizeof(Random)>>());
+  std::memcpy(&start.random, in.get_raw(sizeof(Random)).data(), sizeof(Random));
   const auto kept = in.get_block(), server = in.get_block();
   start.setting.resume->kept.assign(kept.begin(), kept.end());
   start.setting.resume->server.assign(server.begin(), server.end());

@@ -20,9 +20,7 @@ Checkpoint::Checkpoint(RealWorker& worker, ControlChannel& control, const Callba
       said_(static_cast<std::size_t>(worker.workers())) {
   if (every == 0) return;
   control_.on(Kind::kCheckpoint, [this](Rank from, const Bytes& bytes) {
-    const auto message =
-        ByteReader(bytes, concat("a letter about a checkpoint from rank ", from)).get<Message>();
-    said_.at(static_cast<std::size_t>(from)).push_back(message);
+    said_.at(static_cast<std::size_t>(from)).push_back(checkpoint_message_from(bytes, from));
     news_.pulse();
   });
   control_.on(Kind::kKept, [this](Rank, Bytes bytes) {
@@ -61,7 +59,7 @@ void Checkpoint::finished() {
 
 void Checkpoint::tell_others(const Message& message) {
   for (Rank rank = 0; rank < worker_.workers(); ++rank) {
-    if (rank != worker_.rank()) control_.send(rank, Kind::kCheckpoint, ByteWriter().put(message).take());
+    if (rank != worker_.rank()) control_.send(rank, Kind::kCheckpoint, to_bytes(message));
   }
 }
 

@@ -19,6 +19,7 @@
 
 #include "starling/runtime/event.h"
 #include "starling/session/background/control_channel.h"
+#include "starling/session/background/control_messages.h"
 #include "starling/session/callbacks.h"
 #include "starling/session/worker/checkpoint_state.h"
 #include "starling/session/worker/real_worker.h"
@@ -41,11 +42,8 @@ class Checkpoint final : public StepHook {
   static void answer(ControlChannel& control, const CheckpointState& kept);
 
  private:
-  enum class Word : std::uint8_t { kHere, kWritten, kSkipped, kEnded };
-  struct Message {
-    Word word = Word::kHere;
-    std::uint64_t steps = 0;
-  };
+  using Message = CheckpointMessage;
+  using Word = CheckpointMessage::Word;
 
   bool is_due(std::uint64_t steps) const;
   void tell_others(const Message& message);

@@ -19,7 +19,7 @@ std::size_t extra_count(const Callbacks& callbacks) {
 }
 
 Bytes to_message(std::uint64_t number, std::span<const float> model) {
-  return ByteWriter().put(number).put_block(std::as_bytes(model)).take();
+  return ByteWriter::message().put(number).put_block(std::as_bytes(model)).take();
 }
 
 std::vector<float> read_model(ByteReader& reader) {
@@ -42,13 +42,13 @@ ModelMean::ModelMean(RealWorker& worker, ControlChannel& control, const Callback
       final_mean_(options.final_model == FinalModel::kMean) {
   if (nothing_to_average()) return;
   control_.on(Kind::kMeanAsk, [this](Rank from, const Bytes& bytes) {
-    ByteReader reader(bytes, concat("rank ", from, "'s request for a model"));
+    ByteReader reader = ByteReader::message(bytes, concat("rank ", from, "'s request for a model"));
     answer(from, reader.get<std::uint64_t>());
   });
   control_.on(Kind::kMeanCopy, [this](Rank from, const Bytes& bytes) { take_copy(from, bytes); });
   control_.on(Kind::kFinalModel, [this](Rank from, const Bytes& bytes) { take_final_model(from, bytes); });
   control_.on(Kind::kFinalMean, [this](Rank from, const Bytes& bytes) {
-    ByteReader reader(bytes, concat("the mean model from rank ", from));
+    ByteReader reader = ByteReader::message(bytes, concat("the mean model from rank ", from));
     reader.get<std::uint64_t>();
     take_final_mean(read_model(reader));
   });
@@ -122,7 +122,7 @@ void ModelMean::answer(Rank to, std::uint64_t request) {
 }
 
 void ModelMean::take_copy(Rank from, const Bytes& bytes) {
-  ByteReader reader(bytes, concat("the model of rank ", from));
+  ByteReader reader = ByteReader::message(bytes, concat("the model of rank ", from));
   if (reader.get<std::uint64_t>() != request_) return;  // of an earlier request, which somebody's loss ended
   copies_[from] = read_model(reader);
   news_.pulse();
@@ -137,7 +137,7 @@ Task<std::vector<float>> ModelMean::with_others(std::vector<float> own) {
   ++request_;
   for (Rank rank = 0; rank < worker_.workers(); ++rank) {
     if (rank != worker_.rank() && !worker_.lost(rank))
-      control_.send(rank, Kind::kMeanAsk, ByteWriter().put(request_).take());
+      control_.send(rank, Kind::kMeanAsk, ByteWriter::message().put(request_).take());
   }
   copies_[worker_.rank()] = Model(own.begin() + static_cast<std::ptrdiff_t>(first()), own.end());
   while (const std::optional<Rank> rank = missing(copies_)) {
@@ -214,7 +214,7 @@ Task<> ModelMean::make_final() {
 
 void ModelMean::take_final_model(Rank from, const Bytes& bytes) {
   if (final_) return control_.send(from, Kind::kFinalMean, to_message(0, *final_));
-  ByteReader reader(bytes, concat("the last model of rank ", from));
+  ByteReader reader = ByteReader::message(bytes, concat("the last model of rank ", from));
   reader.get<std::uint64_t>();
   final_models_[from] = read_model(reader);
   news_.pulse();

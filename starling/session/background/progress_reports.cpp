@@ -4,6 +4,7 @@
 
 #include "starling/core/error.h"
 #include "starling/runtime/deadline.h"
+#include "starling/session/background/control_messages.h"
 
 namespace starling::session {
 
@@ -26,7 +27,7 @@ ProgressReports::ProgressReports(RealWorker& worker, ControlChannel& control, Re
   if (!wanted || worker.rank() != 0) return;
   for (Rank rank = 0; rank < worker.workers(); ++rank) latest_.push_back({.rank = rank});
   control_.on(ControlChannel::Kind::kStatus, [this, &collector](Rank from, const Bytes& bytes) {
-    const auto status = ByteReader(bytes, concat("the status of rank ", from)).get<Progress>();
+    const Progress status = progress_from(bytes, from);
     latest_.at(static_cast<std::size_t>(from)) = status;
     collector.note(from, status.steps - first_, status.samples);
     news_.pulse();
@@ -76,7 +77,7 @@ void ProgressReports::report() {
                         .computing = journal.computing,
                         .waiting = journal.waiting,
                         .done = done_};
-  control_.send(0, ControlChannel::Kind::kStatus, ByteWriter().put(status).take());
+  control_.send(0, ControlChannel::Kind::kStatus, to_bytes(status));
 }
 
 void ProgressReports::show() {

@@ -10,8 +10,6 @@ using record::Span;
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x3230'4345'5254'5331;  // "1STREC02": changes with the layout
-
 // Without the holes that the struct has in memory.
 constexpr std::size_t kDetailBytes = 1 + 3 * sizeof(std::uint32_t);
 constexpr std::size_t kSpanBytes =
@@ -25,11 +23,7 @@ void put(ByteWriter& out, const Span& span) {
 
 Detail get_detail(ByteReader& in) {
   Detail detail;
-  const auto kind = in.get<std::uint8_t>();
-  if (kind > static_cast<std::uint8_t>(Detail::Kind::kAllGather)) {
-    in.refuse(concat("no kind of detail has number ", static_cast<int>(kind)));
-  }
-  detail.kind = static_cast<Detail::Kind>(kind);
+  detail.kind = in.get_enum(Detail::Kind::kAllGather, "kind of detail");
   detail.step = in.get<std::uint32_t>();
   detail.first = in.get<std::uint32_t>();
   detail.last = in.get<std::uint32_t>();
@@ -41,12 +35,8 @@ Detail get_detail(ByteReader& in) {
 
 Span get_span(ByteReader& in) {
   Span span;
-  const auto activity = in.get<std::uint8_t>();
-  if (activity > static_cast<std::uint8_t>(Activity::kHold)) {
-    in.refuse(concat("no activity has number ", static_cast<int>(activity)));
-  }
-  span.activity = static_cast<Activity>(activity);
-  span.background = in.get<std::uint8_t>() != 0;
+  span.activity = in.get_enum(Activity::kHold, "activity");
+  span.background = in.get<bool>();
   span.whom = in.get<Rank>();
   span.because = in.get<Rank>();
   span.meeting = in.get<std::uint64_t>();
@@ -54,6 +44,31 @@ Span get_span(ByteReader& in) {
   span.end = in.get<Time>();
   span.detail = get_detail(in);
   return span;
+}
+
+void put(ByteWriter& out, const record::Staleness& staleness) {
+  out.put(staleness.count).put(staleness.sum).put(staleness.max);
+}
+
+record::Staleness get_staleness(ByteReader& in) {
+  record::Staleness staleness;
+  staleness.count = in.get<std::uint64_t>();
+  staleness.sum = in.get<std::uint64_t>();
+  staleness.max = in.get<std::uint64_t>();
+  return staleness;
+}
+
+void put(ByteWriter& out, const record::Generated& generated) {
+  out.put(generated.requests).put(generated.groups).put(generated.members).put(generated.censuses);
+}
+
+record::Generated get_generated(ByteReader& in) {
+  record::Generated generated;
+  generated.requests = in.get<std::uint64_t>();
+  generated.groups = in.get<std::uint64_t>();
+  generated.members = in.get<std::uint64_t>();
+  generated.censuses = in.get<std::uint64_t>();
+  return generated;
 }
 
 void put(ByteWriter& out, const record::Fusion& fusion) {
@@ -65,7 +80,7 @@ record::Fusion get_fusion(ByteReader& in) {
   constexpr std::size_t kTrialBytes = sizeof(std::uint64_t) + sizeof(double);
   record::Fusion fusion;
   fusion.bytes = in.get<std::uint64_t>();
-  fusion.settled = in.get<std::uint8_t>() != 0;
+  fusion.settled = in.get<bool>();
   const auto trials = in.get<std::uint64_t>();
   if (trials > in.left() / kTrialBytes) {
     in.refuse(concat(trials, " trials do not fit in ", in.left(), " bytes"));
@@ -81,8 +96,8 @@ Journal get_journal(ByteReader& in) {
   Journal journal;
   journal.steps = in.get<std::uint64_t>();
   journal.samples = in.get<std::uint64_t>();
-  journal.staleness = in.get<record::Staleness>();
-  journal.generated = in.get<record::Generated>();
+  journal.staleness = get_staleness(in);
+  journal.generated = get_generated(in);
   journal.fusion = get_fusion(in);
   journal.computing = in.get<Duration>();
   journal.waiting = in.get<Duration>();
@@ -96,12 +111,14 @@ Journal get_journal(ByteReader& in) {
 }  // namespace
 
 Bytes to_bytes(const RankRecord& record) {
-  ByteWriter out;
-  out.put(kMagic).put(record.rank).put(record.host).put(record.trains);
+  ByteWriter out = ByteWriter::message();
+  out.put(record.rank).put(record.host).put(record.trains);
   out.put(record.bytes_sent).put(record.messages_sent).put(record.begin).put(record.end);
   out.put_text(record.ended);
   const Journal& journal = record.journal;
-  out.put(journal.steps).put(journal.samples).put(journal.staleness).put(journal.generated);
+  out.put(journal.steps).put(journal.samples);
+  put(out, journal.staleness);
+  put(out, journal.generated);
   put(out, journal.fusion);
   out.put(journal.computing).put(journal.waiting).put<std::uint64_t>(journal.spans.size());
   for (const Span& span : journal.spans) put(out, span);
@@ -109,12 +126,11 @@ Bytes to_bytes(const RankRecord& record) {
 }
 
 RankRecord record_from(std::span<const std::byte> bytes) {
-  ByteReader in(bytes, "the record of a rank");
-  if (in.get<std::uint64_t>() != kMagic) in.refuse("it does not begin as one does");
+  ByteReader in = ByteReader::message(bytes, "the record of a rank");
   RankRecord record;
   record.rank = in.get<Rank>();
   record.host = in.get<int>();
-  record.trains = in.get<std::uint8_t>() != 0;
+  record.trains = in.get<bool>();
   record.bytes_sent = in.get<std::uint64_t>();
   record.messages_sent = in.get<std::uint64_t>();
   record.begin = in.get<Time>();

@@ -1,10 +1,10 @@
 #include "starling/session/background/snapshot_service.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 
 #include "starling/core/error.h"
+#include "starling/session/background/control_messages.h"
 #include "starling/strategy/worker.h"
 
 namespace starling::session {
@@ -22,9 +22,9 @@ std::size_t extra_count(const Callbacks& callbacks) {
   return count;
 }
 
-// The parameters, then the extras, behind room for the exhibit.
+// The parameters, then the extras, behind room for what is said about it.
 void copy_model(std::span<const float> parameters, const Callbacks& callbacks, Bytes& into) {
-  std::byte* info = into.data() + sizeof(ModelCopy);
+  std::byte* info = into.data() + kModelCopyBytes;
   const auto append = [&](std::span<const float> part) {
     const auto bytes = std::as_bytes(part);
     info = std::copy(bytes.begin(), bytes.end(), info);
@@ -48,8 +48,8 @@ SnapshotService::SnapshotService(RealWorker& worker, ControlChannel& control, co
   average_.emplace(worker.workers(), *interval, callbacks.snapshot,
                    [this](Rank rank) { control_.send(rank, Kind::kModelTaken, {}); });
   control_.on(Kind::kModel, [this](Rank from, Bytes bytes) {
-    const auto copy = ByteReader(bytes, concat("the model of rank ", from)).get<ModelCopy>();
-    average_->add(from, copy, std::move(bytes), sizeof(ModelCopy));
+    const ModelCopy copy = model_copy_from(bytes, from);
+    average_->add(from, copy, std::move(bytes), kModelCopyBytes);
     news_.pulse();
   });
   control_.on_loss([this] {
@@ -87,13 +87,13 @@ Task<> SnapshotService::take(bool final) {
   copy.final = final;
   next_ = copy.last + 1;
   const std::span<const float> parameters = strategy::floats(worker_.parameters());
-  const auto bytes = std::make_shared<Bytes>(sizeof(ModelCopy) +
+  const auto bytes = std::make_shared<Bytes>(kModelCopyBytes +
                                              (parameters.size() + extra_count(callbacks_)) * sizeof(float));
   Task<> copied = worker_.on_user_thread(
       [parameters, bytes, &callbacks = callbacks_] { copy_model(parameters, callbacks, *bytes); },
       "copy its model");
   co_await copied;
-  std::memcpy(bytes->data(), &copy, sizeof copy);
+  std::ranges::copy(to_bytes(copy), bytes->begin());
   ++needed_;
   control_.send(0, Kind::kModel, std::move(*bytes));
 }

@@ -15,9 +15,8 @@ StopProtocol::StopProtocol(transport::Transport& net, ControlChannel& control, c
       setting_(setting),
       begun_(setting.begun),
       answers_(static_cast<std::size_t>(setting.workers)) {
-  control_.on(ControlChannel::Kind::kEnding, [this](Rank from, const Bytes& bytes) {
-    handle(from, ByteReader(bytes, concat("a letter about the end from rank ", from)).get<Message>());
-  });
+  control_.on(ControlChannel::Kind::kEnding,
+              [this](Rank from, const Bytes& bytes) { handle(from, stop_message_from(bytes, from)); });
   control_.on_loss([this] {
     pursue();
     settle();
@@ -139,7 +138,7 @@ std::uint64_t StopProtocol::last_of_all() const {
 }
 
 void StopProtocol::tell(Rank to, const Message& message) {
-  control_.send(to, ControlChannel::Kind::kEnding, ByteWriter().put(message).take());
+  control_.send(to, ControlChannel::Kind::kEnding, to_bytes(message));
 }
 
 }  // namespace starling::session

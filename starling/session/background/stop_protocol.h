@@ -24,6 +24,7 @@
 
 #include "starling/runtime/event.h"
 #include "starling/session/background/control_channel.h"
+#include "starling/session/background/control_messages.h"
 #include "starling/session/worker/step_hook.h"
 
 namespace starling::session {
@@ -53,14 +54,8 @@ class StopProtocol final : public StepHook {
   runtime::Task<> watch();
 
  private:
-  enum class Verb : std::uint8_t { kWish, kAsk, kAnswer, kLast };
-  struct Message {
-    Verb verb = Verb::kWish;
-    bool done = false;  // kAnswer: its strategy is over
-    bool told = false;  // kAnswer: it knows the last step
-    std::uint64_t steps = 0;
-    std::uint64_t last = 0;
-  };
+  using Message = StopMessage;
+  using Verb = StopMessage::Verb;
 
   Rank coordinator() const;
   void handle(Rank from, const Message& message);

@@ -9,17 +9,20 @@
 // message was taken, and the order of messages holds.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
+#include "starling/core/byte_codec.h"
 #include "starling/core/types.h"
 
 namespace starling::transport::wire {
 
+// Versioned, and as long in a frame as in memory.
 struct Head {
-  enum Kind : std::uint64_t { kInline, kOffer, kTake, kDiscard, kWithdraw, kDropped, kAlive, kBye };
+  static constexpr std::size_t kPadding = 6;  // in a frame, behind the version and the kind
+  enum Kind : std::uint8_t { kInline, kOffer, kTake, kDiscard, kWithdraw, kDropped, kAlive, kBye };
   Kind kind = kAlive;
   Tag tag = 0;               // kInline, kOffer
   std::uint64_t bytes = 0;   // kInline, kOffer: of the message
@@ -30,18 +33,24 @@ struct Head {
 inline constexpr std::size_t kInlineLimit = std::size_t{32} << 10;
 
 inline std::vector<std::byte> make_frame(const Head& head, std::span<const std::byte> data = {}) {
-  std::vector<std::byte> frame(sizeof head + data.size());
-  std::memcpy(frame.data(), &head, sizeof head);
-  if (!data.empty()) std::memcpy(frame.data() + sizeof head, data.data(), data.size());
-  return frame;
+  ByteWriter frame = ByteWriter::message(sizeof head + data.size());
+  frame.put(head.kind).pad(Head::kPadding).put(head.tag).put(head.bytes).put(head.number).put_raw(data);
+  return frame.take();
 }
 
-// False if these bytes are no frame.
-inline bool read_frame(std::span<const std::byte> frame, Head& head, std::span<const std::byte>& data) {
-  if (frame.size() < sizeof head) return false;
-  std::memcpy(&head, frame.data(), sizeof head);
-  data = frame.subspan(sizeof head);
-  return head.kind <= Head::kBye && data.size() == (head.kind == Head::kInline ? head.bytes : 0);
+// Throws Error, saying why, if these bytes are no frame.
+inline Head read_frame(std::span<const std::byte> frame, std::span<const std::byte>& data) {
+  ByteReader in = ByteReader::message(frame, "a frame");
+  Head head;
+  head.kind = in.get_enum(Head::kBye, "kind");
+  in.skip(Head::kPadding);
+  head.tag = in.get<std::uint64_t>();
+  head.bytes = in.get<std::uint64_t>();
+  head.number = in.get<std::uint64_t>();
+  data = in.rest();
+  const std::uint64_t expected = head.kind == Head::kInline ? head.bytes : 0;
+  if (data.size() != expected) in.refuse(concat(data.size(), " bytes of data instead of ", expected));
+  return head;
 }
 
 }  // namespace starling::transport::wire

@@ -264,7 +264,11 @@ void Remote::take_frame(Rank from, std::span<const std::byte> frame) {
   peer->second.silent = 0;
   Head head;
   std::span<const std::byte> data;
-  if (!read_frame(frame, head, data)) return lose_(from, "it sent something that is no frame");
+  try {
+    head = read_frame(frame, data);
+  } catch (const Error& error) {
+    return lose_(from, concat("it sent something else: ", error.what()));
+  }
   act_on(from, head, data);
 }
 

@@ -114,11 +114,12 @@ add_test(NAME lint.overlap_checker COMMAND Python3::Interpreter ${PROJECT_SOURCE
 add_test(NAME lint.replay_tables COMMAND Python3::Interpreter
   ${PROJECT_SOURCE_DIR}/tests/tools/make_replay_tables_test.py)
 add_test(NAME lint.timeline COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/timeline_test.py)
+add_test(NAME lint.charts COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/svg_chart_test.py)
 add_test(NAME lint.sources_checker COMMAND ${CMAKE_COMMAND}
   -D MODULES=${PROJECT_SOURCE_DIR}/cmake -D WORK=${PROJECT_BINARY_DIR}/check_sources_test
   -P ${PROJECT_SOURCE_DIR}/tests/cmake/check_sources_test.cmake)
 set_tests_properties(lint.layers lint.layers_checker lint.labels_checker lint.overlap_checker lint.replay_tables
-  lint.timeline lint.sources_checker PROPERTIES LABELS lint TIMEOUT 60)
+  lint.timeline lint.charts lint.sources_checker PROPERTIES LABELS lint TIMEOUT 60)
 
 # Several hosts on this machine. Who may not make network namespaces skips it.
 add_test(NAME hosts.tool COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/hosts_test.py)

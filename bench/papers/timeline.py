@@ -13,9 +13,8 @@ import sys
 from html import escape
 from pathlib import Path
 
-from bars import COLOURS, text
-
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
+from svg_chart import COLOURS, picture, text  # noqa: E402
 from trace_spans import COLLECTIVES, BadTrace, read, whole  # noqa: E402
 
 ROWS = ["forward", "backward", "reduce-scatter", "all-gather", "all-reduce"]
@@ -156,9 +155,7 @@ def draw(panels):
         parts += panel.draw(y, scale)
         y += panel.height() + 8
     parts += axis(y, longest, scale)
-    head = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 30}" height="{y + AXIS}" '
-            'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>')
-    return "\n".join([head, *parts, "</svg>"]) + "\n"
+    return picture(LEFT + WIDTH + 30, y + AXIS, parts)
 
 
 def main():

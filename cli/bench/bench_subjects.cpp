@@ -4,8 +4,8 @@ namespace starling::cli {
 namespace {
 
 constexpr Peer kPeers[] = {
-    {"mpi", "Open MPI", find_mpi, start_mpi},
-    {"gloo", "Gloo", find_gloo, start_gloo},
+    {"mpi", find_mpi, start_mpi},
+    {"gloo", find_gloo, start_gloo},
 };
 
 }  // namespace

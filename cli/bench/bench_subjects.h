@@ -30,8 +30,7 @@ struct Availability {
 
 // Another library to compare with.
 struct Peer {
-  std::string_view name;   // on the command line and in the results
-  std::string_view title;  // for people
+  std::string_view name;  // on the command line and in the results
   Availability (*find)();
   std::unique_ptr<BenchSubject> (*start)(int ranks, const Availability& found);
 };
@@ -39,7 +38,7 @@ struct Peer {
 // All that are known; bench, its results and info read this table.
 std::span<const Peer> peers();
 
-// contest_mpi.cpp, contest_gloo.cpp
+// bench_subject_mpi.cpp, bench_subject_gloo.cpp
 Availability find_mpi();
 std::unique_ptr<BenchSubject> start_mpi(int ranks, const Availability& found);
 Availability find_gloo();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The ranks of the benchmark's Gloo contestant: gloo_peer.py ADDRESS RANKS
 
-Started by `starling bench collectives`; serve.h describes the protocol. PyTorch is imported once, then the
+Started by `starling bench collectives`; obey.h describes the protocol. PyTorch is imported once, then the
 ranks are forked: importing it in every rank takes seconds of processor time each.
 """
 

@@ -29,18 +29,4 @@ MixingRow metropolis(const Graph& graph, Rank rank, const Group& lost) {
   return row;
 }
 
-std::vector<std::vector<double>> mixing_matrix(const Graph& graph, const Group& lost) {
-  const auto n = static_cast<std::size_t>(graph.size());
-  std::vector<std::vector<double>> matrix(n, std::vector<double>(n));
-  for (Rank rank = 0; rank < graph.size(); ++rank) {
-    const MixingRow row = contains(lost, rank) ? MixingRow{} : metropolis(graph, rank, lost);
-    const auto i = static_cast<std::size_t>(rank);
-    matrix[i][i] = row.self;
-    for (std::size_t k = 0; k < row.weights.size(); ++k) {
-      matrix[i][static_cast<std::size_t>(graph.neighbours(rank)[k])] = row.weights[k];
-    }
-  }
-  return matrix;
-}
-
 }  // namespace starling::coordination

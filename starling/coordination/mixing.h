@@ -26,8 +26,4 @@ MixingRow metropolis(const Graph& graph, Rank rank);
 // survivors is again symmetric with rows that add up to 1. `rank` must not be lost.
 MixingRow metropolis(const Graph& graph, Rank rank, const Group& lost);
 
-// All rows, zeros written out; for tests and reports. A lost rank keeps its value: its row has only the
-// diagonal.
-std::vector<std::vector<double>> mixing_matrix(const Graph& graph, const Group& lost = {});
-
 }  // namespace starling::coordination

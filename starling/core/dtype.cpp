@@ -1,7 +1,5 @@
 #include "starling/core/dtype.h"
 
-#include <vector>
-
 #include "starling/core/error.h"
 
 namespace starling {
@@ -36,14 +34,5 @@ std::string_view name_of(DType type) { return row_of(type).name; }
 bool is_floating(DType type) { return row_of(type).floating; }
 
 DType accumulator_of(DType type) { return size_of(type) == 2 ? DType::kFloat32 : type; }
-
-DType parse_dtype(std::string_view text) {
-  std::vector<std::string_view> names;
-  for (const DtypeEntry& row : kRows) {
-    if (row.name == text) return row.type;
-    names.push_back(row.name);
-  }
-  throw InvalidArgument(concat("'", text, "' is not an element type (", join_texts(names), ")"));
-}
 
 }  // namespace starling

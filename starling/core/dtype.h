@@ -16,9 +16,6 @@ std::size_t size_of(DType type);
 // "float32", "bfloat16"
 std::string_view name_of(DType type);
 
-// The inverse of name_of. Throws InvalidArgument listing the names.
-DType parse_dtype(std::string_view text);
-
 bool is_floating(DType type);
 
 // The type sums are formed in: float32 for the 16-bit types, otherwise the type itself.

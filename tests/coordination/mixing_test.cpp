@@ -13,12 +13,15 @@
 namespace starling::coordination {
 namespace {
 
+// All rows. A lost rank keeps its value: its row has only the diagonal.
 Eigen::MatrixXd matrix_of(const Graph& graph, const Group& lost = {}) {
-  const auto rows = mixing_matrix(graph, lost);
-  Eigen::MatrixXd matrix(graph.size(), graph.size());
-  for (int i = 0; i < graph.size(); ++i) {
-    for (int j = 0; j < graph.size(); ++j) {
-      matrix(i, j) = rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+  Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(graph.size(), graph.size());
+  for (Rank rank = 0; rank < graph.size(); ++rank) {
+    const bool is_lost = std::find(lost.begin(), lost.end(), rank) != lost.end();
+    const MixingRow row = is_lost ? MixingRow{} : metropolis(graph, rank, lost);
+    matrix(rank, rank) = row.self;
+    for (std::size_t k = 0; k < row.weights.size(); ++k) {
+      matrix(rank, graph.neighbours(rank)[k]) = row.weights[k];
     }
   }
   return matrix;

@@ -49,6 +49,10 @@ void append_span(std::string& text, Rank rank, const Span& span) {
     text += ",\"meeting\":";
     append(text, span.meeting);
   }
+  if (span.detail.step != 0) {
+    text += ",\"step\":";
+    append(text, std::uint64_t{span.detail.step});
+  }
   if (span.background) text += ",\"background\":true";
   text += "}\n";
 }

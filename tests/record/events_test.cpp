@@ -29,6 +29,15 @@ TEST(Events, OneLinePerSpanByRankAndTime) {
             "{\"t\":1.5,\"d\":1.5,\"rank\":1,\"what\":\"serve\",\"whom\":0}\n");
 }
 
+TEST(Events, ASpanTellsTheStepItIsOf) {
+  Span forward = compute(0, 2), backward = compute(2, 3);
+  forward.detail = {Detail::Kind::kForward, 7, 0, 4};
+  backward.detail.step = 7;
+  EXPECT_EQ(events(make_run(10, {{forward, backward}})),
+            "{\"t\":0,\"d\":0.002,\"rank\":0,\"what\":\"compute\",\"step\":7}\n"
+            "{\"t\":0.002,\"d\":0.001,\"rank\":0,\"what\":\"compute\",\"step\":7}\n");
+}
+
 TEST(Events, LossesComeLast) {
   record::RunRecord run = make_run(10, {{update(0, 1)}});
   run.losses = {{Time(Duration(1)), 7, 0.1, 0.25}, {at(2), 8, std::numeric_limits<double>::infinity(), {}}};

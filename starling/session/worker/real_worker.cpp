@@ -162,7 +162,10 @@ void RealWorker::note_computing(Kind kind, Slice sections, const StepListener* l
                        *listener, begin);
   }
   spans_.close();
-  journal().add({.activity = record::Activity::kCompute, .begin = begin, .end = computing_since_});
+  journal().add({.activity = record::Activity::kCompute,
+                 .begin = begin,
+                 .end = computing_since_,
+                 .detail = {.step = static_cast<std::uint32_t>(step_)}});
 }
 
 Task<> RealWorker::settle() {

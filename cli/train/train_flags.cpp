@@ -71,7 +71,7 @@ void add_run_flags(CLI::App& command, TrainText& text) {
   command.add_flag("--force", text.force, "replace the files of an earlier run in --out")->group(kGroup);
   command.add_flag("--json", text.json, "print summary.json instead of the table")->group(kGroup);
   command.add_flag("--launched", text.launched)->group("");
-  command.add_option("--plain", text.plain)->group("");
+  command.add_flag("--plain", text.plain)->group("");
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ void read_plain(const TrainText& text, TrainPlan& plan) {
   if (!text.plain) return;
   if (text.launched || !text.steps)
     throw InvalidArgument("--plain: allowed with --steps, of starling-trainer itself");
-  plan.plain = whole(*text.plain, "--plain", 0, static_cast<long long>(*plan.setting.steps) - 1);
+  plan.plain = true;
 }
 
 void read_strategy(const TrainText& text, const std::vector<std::string>& own_flags, TrainPlan& plan) {

@@ -55,7 +55,7 @@ struct TrainText {
   bool force = false;
   bool json = false;
   bool launched = false;  // as one of the workers; somebody has looked at everything already
-  Given plain;            // hidden: of starling-trainer, for `starling bench train`
+  bool plain = false;     // hidden: of starling-trainer, for `starling bench train`
 };
 
 void add_train_flags(CLI::App& command, TrainText& text);
@@ -71,7 +71,7 @@ struct TrainPlan {
   bool force = false;
   bool json = false;
   bool launched = false;
-  std::optional<std::uint64_t> plain;  // no run but a loop without Starling, timed after so many steps
+  bool plain = false;  // no run but loops without Starling
 };
 
 // `own_flags` for suggestions. InvalidArgument for everything that is wrong, also for a flag that would

@@ -10,9 +10,9 @@
 #include "cli/train/train_output.h"
 #include "cli/train/train_plan.h"
 #include "cli/train/train_progress.h"
+#include "cli/trainer/plain_loops.h"
 #include "starling/core/error.h"
 #include "starling/join/run_context.h"
-#include "starling/torch/baseline_loop.h"
 #include "starling/torch/trainer.h"
 
 namespace starling::cli {
@@ -53,13 +53,6 @@ TrainPlan read_plan(Rank rank, int argc, char** argv, std::vector<std::string>& 
   return plan_for(rank, text);
 }
 
-// One line, for `starling bench train`.
-int run_plain(const TrainPlan& plan) {
-  const torch::BaselineResult result = torch::train_baseline(plan.setting, *plan.plain);
-  std::printf("{\"samples\": %zu, \"seconds\": %.9f}\n", result.samples, result.seconds);
-  return 0;
-}
-
 int run(const TrainPlan& plan, const std::vector<std::string>& words) {
   join::RunContext context;
   const bool leads = context.environment().rank == 0;
@@ -96,7 +89,9 @@ int main(int argc, char** argv) {
     watch_signals();
     std::vector<std::string> words;
     const TrainPlan plan = read_plan(rank, argc, argv, words);
-    return plan.plain ? run_plain(plan) : run(plan, words);
+    if (!plan.plain) return run(plan, words);
+    run_plain_loops(plan);
+    return 0;
   } catch (const PeerLost& error) {
     tell_loss(error, environment);
   } catch (const InvalidArgument& error) {

@@ -1,5 +1,5 @@
-// Who else uses the machine changes from minute to minute, so the contestants take turns: every round trains
-// once with each of them, and the medians over the rounds are compared.
+// Other programs use the machine more in one minute and less in the next, so the contestants take turns:
+// every round trains once with each of them, and the medians over the rounds are compared.
 #include "cli/bench/bench_train.h"
 
 #include <fmt/format.h>
@@ -22,10 +22,22 @@
 namespace starling::cli {
 namespace {
 
+// Rounds that are added while a result is impossible: a busy machine is no reason to give up, and what is
+// counted wrongly stays impossible.
+constexpr int kMoreRounds = 2;
+
 struct Entry {
   TrainRow row;
-  std::function<double()> run;
+  std::function<TrainMeasurement()> run;
+  double seconds = 0;                   // of the last round's window
+  std::vector<TimeShares> shares = {};  // by round, of those that tell
 };
+
+BenchTrainOptions one_worker(BenchTrainOptions options) {
+  options.workers = 1;
+  options.slow = {1};
+  return options;
+}
 
 class TrainBench {
  public:
@@ -35,12 +47,17 @@ class TrainBench {
   void run() {
     introduce();
     enter();
-    for (int round = 0; round < options_.rounds; ++round) {
-      for (std::size_t i = 0; i < entries_.size(); ++i) measure(i, round);
-    }
+    for (int round = 0; round < options_.rounds; ++round) measure_all(round);
     compare();
+    for (int more = 0; more < kMoreRounds && impossible(); ++more) {
+      tell(concat(*impossible(), "; one more round"));
+      measure_all(options_.rounds + more);
+      compare();
+    }
+    report();
     write_json();
     if (failed_) throw Error("not all of starling could be measured, see above");
+    if (const auto why = impossible()) throw Error(*why);
   }
 
  private:
@@ -51,15 +68,22 @@ class TrainBench {
 
   void introduce();
   void enter();
-  void measure(std::size_t number, int round);
+  void measure_all(int round);
+  void measure(Entry& entry, int round);
   void report_missing(const std::string& name, const std::string& why);
-  std::optional<double> rate_of(std::string_view system) const;
+  using Slow = std::vector<double>;
+  const Entry* find(std::string_view system, const Slow& slow) const;
+  std::optional<double> rate_of(std::string_view system, const Slow& slow) const;
+  double plain_seconds() const;
   void compare();
+  std::optional<std::string> impossible() const;
+  void report();
+  void report_limits();
   void write_json();
 
   BenchTrainOptions options_;
   std::FILE* people_;
-  std::vector<Entry> entries_;  // the plain loop first
+  std::vector<Entry> entries_;  // the plain loops first
   nlohmann::ordered_json missing_ = nlohmann::ordered_json::object();
   bool failed_ = false;
 };
@@ -72,7 +96,11 @@ void TrainBench::introduce() {
       version(), cpu_name(), cores_text(cores)));
   tell(fmt::format("medians of {} interleaved rounds of {} steps. vs ddp: above 1 it is faster than DDP.",
                    options_.rounds, options_.steps));
-  tell("efficiency: of the plain loop's speed, divided by each worker's factor and summed.");
+  tell(
+      "spread: from the slowest round to the fastest. efficiency: of what as many plain loops do at the "
+      "same");
+  tell(
+      fmt::format("time on the same cores; above {} is impossible and ends with an error.", kMostEfficiency));
   if (options_.workers > cores) tell("There are more workers than cores: they take turns, in all systems.");
 }
 
@@ -82,37 +110,43 @@ void TrainBench::report_missing(const std::string& name, const std::string& why)
 }
 
 void TrainBench::enter() {
-  const auto add = [this](const char* system, std::string strategy, std::vector<double> slow,
-                          std::function<double()> run) {
-    entries_.push_back({TrainRow{system, std::move(strategy), std::move(slow), {}, {}, {}}, std::move(run)});
+  const auto add = [this](const char* system, std::string strategy, const BenchTrainOptions& options,
+                          std::function<TrainMeasurement()> run) {
+    entries_.push_back({TrainRow{system, std::move(strategy), options.slow, {}, {}, {}}, std::move(run)});
   };
-  add("plain", "-", {1}, [this] { return run_plain(options_); });
-  add("starling", "allreduce", {1}, [this] { return run_alone(options_); });
+  const BenchTrainOptions alone = one_worker(options_);
+  if (options_.slow != alone.slow) add("plain", "-", alone, [alone] { return run_plain(alone); });
+  add("plain", "-", options_, [this] { return run_plain(options_); });
+  if (options_.slow != alone.slow)
+    add("starling", "allreduce", alone, [alone] { return run_starling(alone, {"allreduce"}, 0); });
   if (options_.ddp) {
     const Availability found = find_gloo();  // the same Python will do
     if (!found.available) report_missing("ddp", found.detail);
     if (found.available) {
       const std::string python = found.command.front();
-      add("ddp", "-", options_.slow, [this, python] { return run_ddp(options_, python); });
+      add("ddp", "-", options_, [this, python] { return run_ddp(options_, python); });
     }
   }
   for (const std::vector<std::string>& words : options_.strategies) {
-    add("starling", join_texts(words, " "), options_.slow, [this, words] {
-      const std::optional<double> plain = rate_of("plain");
-      if (!plain) throw Error("without the plain loop it is not known how long to train");
-      return run_starling(options_, words, *plain);
-    });
+    add("starling", join_texts(words, " "), options_,
+        [this, words] { return run_starling(options_, words, plain_seconds()); });
   }
 }
 
+void TrainBench::measure_all(int round) {
+  for (Entry& entry : entries_) measure(entry, round);
+}
+
 // What fails once fails always: it is not tried again.
-void TrainBench::measure(std::size_t number, int round) {
-  Entry& entry = entries_[number];
+void TrainBench::measure(Entry& entry, int round) {
   if (!entry.run) return;
   const bool ours = entry.row.system == "starling";
   const std::string name = ours ? concat("starling ", entry.row.strategy) : entry.row.system;
   try {
-    entry.row.rates.push_back(entry.run());
+    const TrainMeasurement measured = entry.run();
+    entry.row.rates.push_back(measured.rate);
+    entry.seconds = measured.seconds;
+    if (measured.shares) entry.shares.push_back(*measured.shares);
   } catch (const Error& error) {
     report_missing(name, error.what());
     entry.run = nullptr;
@@ -120,32 +154,64 @@ void TrainBench::measure(std::size_t number, int round) {
     return;
   }
   if (isatty(fileno(people_)) == 0) return;
-  tell(fmt::format("round {} of {}: {}, {} workers: {:.0f} samples/s", round + 1, options_.rounds, name,
-                   entry.row.slow.size(), entry.row.rates.back()));
+  tell(fmt::format("round {}: {}, {} workers: {:.0f} samples/s", round + 1, name, entry.row.slow.size(),
+                   entry.row.rates.back()));
 }
 
-std::optional<double> TrainBench::rate_of(std::string_view system) const {
+const Entry* TrainBench::find(std::string_view system, const Slow& slow) const {
   for (const Entry& entry : entries_) {
-    if (entry.row.system == system) return entry.row.rate();
+    if (entry.row.system == system && entry.row.slow == slow) return &entry;
+  }
+  return nullptr;
+}
+
+std::optional<double> TrainBench::rate_of(std::string_view system, const Slow& slow) const {
+  const Entry* const entry = find(system, slow);
+  return entry == nullptr ? std::nullopt : entry->row.rate();
+}
+
+// Of the round that goes on.
+double TrainBench::plain_seconds() const {
+  const Entry* const plain = find("plain", options_.slow);
+  if (plain->row.rates.empty()) throw Error("without the plain loops it is not known how long to train");
+  return plain->seconds;
+}
+
+void TrainBench::compare() {
+  for (Entry& entry : entries_) {
+    entry.row.limit = rate_of("plain", entry.row.slow);
+    entry.row.ddp = rate_of("ddp", entry.row.slow);
+  }
+}
+
+std::optional<std::string> TrainBench::impossible() const {
+  for (const Entry& entry : entries_) {
+    if (auto why = contradiction(entry.row)) return why;
   }
   return std::nullopt;
 }
 
-void TrainBench::compare() {
-  const std::optional<double> plain = rate_of("plain"), ddp = rate_of("ddp");
+void TrainBench::report() {
   tell(train_header());
-  for (Entry& entry : entries_) {
-    TrainRow& row = entry.row;
-    const bool whole = row.slow == options_.slow;
-    if (plain) row.limit = *plain * (whole ? options_.summed_speed() : 1);
-    if (whole) row.ddp = ddp;
-    tell(line_of(row));
+  for (const Entry& entry : entries_) tell(line_of(entry.row));
+  report_limits();
+}
+
+void TrainBench::report_limits() {
+  tell("Where a worker's time goes:");
+  for (const Entry& entry : entries_) {
+    if (entry.shares.empty()) continue;
+    tell(fmt::format("{:<24}{:>8}  {}", entry.row.strategy, entry.row.slow.size(),
+                     text_of(mean_of(entry.shares))));
   }
 }
 
 void TrainBench::write_json() {
   auto results = nlohmann::ordered_json::array();
-  for (const Entry& entry : entries_) results.push_back(to_json(entry.row));
+  for (const Entry& entry : entries_) {
+    results.push_back(to_json(entry.row));
+    if (!entry.shares.empty()) results.back()["time_shares"] = to_json(mean_of(entry.shares));
+  }
   write_report(options_.json, missing_, results);
 }
 

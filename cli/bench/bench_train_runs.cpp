@@ -3,16 +3,16 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 
+#include "cli/bench/core_limit.h"
+#include "cli/bench/train_rate.h"
 #include "cli/common/captured_process.h"
 #include "cli/common/find_program.h"
 #include "starling/core/error.h"
@@ -54,7 +54,8 @@ class TemporaryFolder {
 };
 
 // What it said last.
-std::string run(const Words& command) {
+std::string run(const BenchTrainOptions& options, const Words& command) {
+  const CoreLimit cores(options.workers);
   CapturedProcess child(command, {.end_signal = SIGTERM, .environment = {{"OMP_NUM_THREADS", "1"}}});
   if (!child.wait(kPatience)) throw Error(concat("no end within ", format_duration(kPatience)));
   std::string words = child.last_words();
@@ -62,34 +63,41 @@ std::string run(const Words& command) {
   return words;
 }
 
-double rate_of(const std::string& line) {
-  const Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object() || !json.contains("samples") || !json.contains("seconds")) {
-    throw Error(concat("it did not say what it measured but '", line, "'"));
+TrainMeasurement measured(const BenchTrainOptions& options, const StepEnds& ends, double samples) {
+  if (ends.size() != options.slow.size()) {
+    throw Error(concat("it told of ", ends.size(), " workers, not of ", options.slow.size()));
   }
-  return json["samples"].get<double>() / json["seconds"].get<double>();
+  const TimedSteps timed = timed_steps(ends, kWarmup, options.steps);
+  return {.rate = timed.steps * samples / timed.seconds, .seconds = timed.seconds, .shares = {}};
 }
 
-// From the log of a run: when each worker began its steps, and when the last one ended.
-double rate_of(const fs::path& events) {
-  std::map<int, std::vector<double>> begins;
-  double end = 0;
-  std::ifstream file(events);
-  for (std::string line; std::getline(file, line);) {
-    const Json event = Json::parse(line, nullptr, false);
-    if (!event.is_object() || !event.contains("rank")) continue;
-    end = std::max(end, event["t"].get<double>() + event["d"].get<double>());
-    if (event["what"] == "compute") begins[event["rank"]].push_back(event["t"]);
+// Of those that tell themselves when their steps ended.
+TrainMeasurement measured(const BenchTrainOptions& options, const std::string& line) {
+  const Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object() || !json.contains("step_ends")) {
+    throw Error(concat("it did not say what it measured but '", line, "'"));
   }
-  std::size_t steps = 0;
-  double begin = end;
-  for (const auto& [rank, times] : begins) {
-    if (times.size() <= kWarmup) continue;
-    steps += times.size() - kWarmup;
-    begin = std::min(begin, times[kWarmup]);
+  return measured(options, json["step_ends"].get<StepEnds>(), kBatch);
+}
+
+// From the files of a run. The worker's own count of its steps must be the one in the log.
+TrainMeasurement measured(const BenchTrainOptions& options, const fs::path& folder) {
+  std::ifstream file(folder / "summary.json"), events(folder / "events.jsonl");
+  const Json summary = Json::parse(file);
+  const StepEnds ends = read_step_ends(events);
+  double steps = 0;
+  Json counted = Json::array();
+  for (const std::vector<double>& own : ends) {
+    counted.push_back(own.size());
+    steps += static_cast<double>(own.size());
   }
-  if (steps == 0) throw Error("no worker came further than the warm-up");
-  return static_cast<double>(steps * kBatch) / (end - begin);
+  if (counted != summary["steps_per_worker"]) {
+    throw Error(concat("the workers made ", summary["steps_per_worker"].dump(), " steps, their log has ",
+                       counted.dump()));
+  }
+  TrainMeasurement result = measured(options, ends, summary["samples"].get<double>() / steps);
+  result.shares = shares_in(summary);
+  return result;
 }
 
 Words training_flags() {
@@ -100,60 +108,53 @@ Words training_flags() {
 
 void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
-double train(const BenchTrainOptions& options, const Words& strategy, double plain) {
-  const TemporaryFolder folder;
-  const double plain_seconds = static_cast<double>((options.steps + kWarmup) * kBatch) / plain;
-  Words command = {"/proc/self/exe", "train", "--workers", concat(options.workers), "--strategy"};
-  append(command, strategy);
-  append(command, training_flags());
+Words slow_flags(const BenchTrainOptions& options) {
+  Words flags = {"--workers", concat(options.workers)};
   for (std::size_t i = 0; i < options.slow.size(); ++i) {
-    if (options.slow[i] != 1) append(command, {"--slow", fmt::format("{}:{}", i, options.slow[i])});
+    if (options.slow[i] != 1) append(flags, {"--slow", fmt::format("{}:{}", i, options.slow[i])});
   }
-  if (options.slowest() == 1) {
-    append(command, {"--steps", concat(options.steps + kWarmup)});
-  } else {
-    append(command,
-           {"--max-seconds", fmt::format("{:.3f}", (kFirstSteps + plain_seconds) * options.slowest())});
-  }
-  // DDP takes no snapshots of its model; here there is one, at the end.
-  append(command, {"--eval-every", "24h", "--eval-points", "1", "--json", "--out", folder.path(), "--force"});
-  run(command);
-  return rate_of(folder.path() / "events.jsonl");
+  return flags;
 }
 
 }  // namespace
 
-double run_plain(const BenchTrainOptions& options) {
+TrainMeasurement run_plain(const BenchTrainOptions& options) {
   const auto trainer = find_own_file("starling-trainer");
   if (!trainer) throw Error("no starling-trainer: LibTorch was not found when this program was built");
-  Words command = {*trainer, "--plain", concat(kWarmup), "--steps", concat(options.steps + kWarmup)};
+  Words command = {*trainer, "--plain", "--steps", concat(options.steps + kWarmup)};
   append(command, training_flags());
-  return rate_of(run(command));
+  append(command, slow_flags(options));
+  return measured(options, run(options, command));
 }
 
-double run_ddp(const BenchTrainOptions& options, const std::string& python) {
+TrainMeasurement run_ddp(const BenchTrainOptions& options, const std::string& python) {
   const auto peer = find_own_file("ddp_peer.py");
   if (!peer) throw Error("no ddp_peer.py beside this program");
   const Json job = {{"workers", options.workers},
                     {"slow", options.slow},
-                    {"steps", options.steps},
-                    {"warmup", kWarmup},
+                    {"steps", options.steps + kWarmup},
                     {"batch", kBatch},
                     {"pictures", kPictures},
                     {"lr", kRate},
                     {"momentum", kMomentum}};
-  return rate_of(run({python, *peer, job.dump()}));
+  return measured(options, run(options, {python, *peer, job.dump()}));
 }
 
-double run_starling(const BenchTrainOptions& options, const Words& strategy, double plain) {
-  return train(options, strategy, plain);
-}
-
-double run_alone(const BenchTrainOptions& options) {
-  BenchTrainOptions alone = options;
-  alone.workers = 1;
-  alone.slow = {1};
-  return train(alone, {"allreduce"}, 0);
+TrainMeasurement run_starling(const BenchTrainOptions& options, const Words& strategy, double plain_seconds) {
+  const TemporaryFolder folder;
+  Words command = {"/proc/self/exe", "train", "--strategy"};
+  append(command, strategy);
+  append(command, training_flags());
+  append(command, slow_flags(options));
+  const auto steps = static_cast<double>(options.steps);
+  const double seconds = plain_seconds * (steps + kWarmup) / steps + kFirstSteps * options.slowest();
+  const bool equal = options.slowest() == 1;
+  append(command, equal ? Words{"--steps", concat(options.steps + kWarmup)}
+                        : Words{"--max-seconds", fmt::format("{:.3f}", seconds)});
+  // DDP takes no snapshots of its model; here there is one, at the end.
+  append(command, {"--eval-every", "24h", "--eval-points", "1", "--json", "--out", folder.path(), "--force"});
+  run(options, command);
+  return measured(options, folder.path());
 }
 
 }  // namespace starling::cli

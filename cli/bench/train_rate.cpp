@@ -38,7 +38,7 @@ TimedSteps timed_steps(const StepEnds& ends, std::uint64_t warmup, std::uint64_t
   const double end = std::min(done, first_end);
   if (ends.empty() || end <= begin)
     throw Error("the workers did not train at the same time after the warm-up");
-  TimedSteps timed{.seconds = end - begin};
+  TimedSteps timed{.steps = 0, .seconds = end - begin};
   for (const std::vector<double>& own : ends) timed.steps += made_at(end, own) - made_at(begin, own);
   return timed;
 }

@@ -2,7 +2,7 @@
 """PyTorch's DistributedDataParallel, for `starling bench train`: ddp_peer.py '{"workers": 2, ...}'
 
 Trains the network `cnn` of starling/torch/models.cpp over Gloo, one process per worker, and prints one line of
-JSON: the samples after the warm-up, and the seconds from the first worker's begin to the last one's end.
+JSON: by worker, when each of its steps ended.
 """
 
 import ctypes
@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import time
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -89,34 +90,32 @@ class Worker:
 
 
 def run_rank(job, rank, store_path):
-    """Begin and end of the timed steps, on the clock that all processes share."""
+    """When each step ended, on the clock that all processes share."""
     torch.set_num_threads(1)
     store = dist.FileStore(store_path, job["workers"])
     dist.init_process_group("gloo", store=store, rank=rank, world_size=job["workers"])
     worker = Worker(job, rank)
-    for _ in range(job["warmup"]):
-        worker.step()
-    begin = time.monotonic()
+    ends = []
     for _ in range(job["steps"]):
         worker.step()
-    end = time.monotonic()
+        ends.append(time.monotonic())
     dist.barrier()  # none goes while another still needs it
-    return begin, end
+    return ends
 
 
 def start_rank(job, rank, store_path):
-    """Where the process writes its times."""
-    reader, writer = os.pipe()
+    """The file that the process writes its times to."""
+    times = tempfile.TemporaryFile()
     parent = os.getpid()
     if os.fork() != 0:
-        os.close(writer)
-        return reader
+        return times
     code = 1
     try:
         # Ends the rank with the process that forked it, however that one ends.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() == parent:
-            os.write(writer, json.dumps(run_rank(job, rank, store_path)).encode())
+            times.write(json.dumps(run_rank(job, rank, store_path)).encode())
+            times.flush()
             code = 0
     except Exception as error:
         print(f"rank {rank}: {error}", file=sys.stderr, flush=True)
@@ -131,14 +130,13 @@ def main():
     # Where the ranks find each other: a file without a name, so that none is left behind.
     store = os.memfd_create("ddp-store", 0)
     store_path = f"/proc/{os.getpid()}/fd/{store}"
-    readers = [start_rank(job, rank, store_path) for rank in range(job["workers"])]
-    for _ in readers:
+    files = [start_rank(job, rank, store_path) for rank in range(job["workers"])]
+    for _ in files:
         if os.waitstatus_to_exitcode(os.wait()[1]) != 0:
             sys.exit(1)  # the others wait for it in vain; they end with this process
-    times = [json.loads(os.read(reader, 4096)) for reader in readers]
-    seconds = max(end for _, end in times) - min(begin for begin, _ in times)
-    samples = job["workers"] * job["steps"] * job["batch"]
-    print(json.dumps({"samples": samples, "seconds": seconds}), flush=True)
+    for times in files:
+        times.seek(0)
+    print(json.dumps({"step_ends": [json.load(times) for times in files]}), flush=True)
 
 
 if __name__ == "__main__":

@@ -53,10 +53,19 @@ class TemporaryFolder {
   fs::path path_;
 };
 
+// The C library keeps freed memory: else a system whose gradients are made anew in every step would be timed
+// while the kernel clears pages for it, by a setting that its users can change.
+std::vector<std::pair<std::string, std::string>> same_for_all() {
+  return {{"OMP_NUM_THREADS", "1"},
+          {"MALLOC_MMAP_MAX_", "0"},
+          {"MALLOC_TRIM_THRESHOLD_", "2147483647"},
+          {"MALLOC_TOP_PAD_", "67108864"}};
+}
+
 // What it said last.
 std::string run(const BenchTrainOptions& options, const Words& command) {
   const CoreLimit cores(options.workers);
-  CapturedProcess child(command, {.end_signal = SIGTERM, .environment = {{"OMP_NUM_THREADS", "1"}}});
+  CapturedProcess child(command, {.end_signal = SIGTERM, .environment = same_for_all()});
   if (!child.wait(kPatience)) throw Error(concat("no end within ", format_duration(kPatience)));
   std::string words = child.last_words();
   if (child.exit_code() != 0) throw Error(words);

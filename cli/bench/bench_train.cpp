@@ -14,6 +14,7 @@
 #include "cli/bench/bench_train_options.h"
 #include "cli/bench/bench_train_runs.h"
 #include "cli/bench/bench_train_table.h"
+#include "cli/bench/other_load.h"
 #include "cli/common/machine.h"
 #include "starling/core/error.h"
 #include "starling/core/text.h"
@@ -25,6 +26,9 @@ namespace {
 // Rounds that are added while a result is impossible: a busy machine is no reason to give up, and what is
 // counted wrongly stays impossible.
 constexpr int kMoreRounds = 2;
+
+// More than this part of the cores is enough of other programs to change the results.
+constexpr double kQuiet = 0.05;
 
 struct Entry {
   TrainRow row;
@@ -85,6 +89,7 @@ class TrainBench {
   std::FILE* people_;
   std::vector<Entry> entries_;  // the plain loops first
   nlohmann::ordered_json missing_ = nlohmann::ordered_json::object();
+  OtherLoad others_;
   bool failed_ = false;
 };
 
@@ -195,6 +200,10 @@ void TrainBench::report() {
   tell(train_header());
   for (const Entry& entry : entries_) tell(line_of(entry.row));
   report_limits();
+  if (const double others = others_.share().value_or(0); others > kQuiet) {
+    tell(fmt::format("Other programs used {:.0f} % of the cores meanwhile: measure again on a quiet machine.",
+                     others * 100));
+  }
 }
 
 void TrainBench::report_limits() {

@@ -13,30 +13,10 @@
 
 #include "starling/core/child_process.h"
 #include "starling/core/descriptor.h"
+#include "starling/launch/prefixed_lines.h"
 #include "starling/runtime/loop_scheduler.h"
 
 namespace starling::launch {
-
-// What is written to `output` gets `prefix` before each line; a line is one write(2).
-class PrefixedLines {
- public:
-  PrefixedLines(std::string prefix, int output) : prefix_(std::move(prefix)), output_(output) {}
-  void add(std::string_view text);
-  // Calls `seen` once, for the first line that ends in `text`, which is not passed on.
-  void await(std::string text, std::function<void()> seen);
-  // The rest, which has no line end.
-  void flush();
-
- private:
-  bool is_awaited(std::string_view& line);
-  void write_line(std::string_view line) const;
-
-  std::string prefix_;
-  int output_;
-  std::string rest_;
-  std::string awaited_;
-  std::function<void()> seen_;
-};
 
 class LaunchedProcess {
  public:
@@ -48,6 +28,7 @@ class LaunchedProcess {
     // The command is an agent, and this is for the shell that it reaches (remote_command.h): the program
     // runs there.
     std::optional<std::string> script = {};
+    bool progress = false;  // it writes progress lines
   };
 
   // Both are called from the loop.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "starling/join/output_options.h"
 #include "starling/join/run_environment.h"
 #include "starling/launch/host_list.h"
 #include "starling/transport/shm/layout.h"
@@ -37,6 +38,7 @@ struct LaunchPlan {
   strategy::OptionTexts options;
   std::optional<transport::Link> link;  // emulated between the ranks
   std::vector<std::string> command;     // looked up in PATH
+  join::OutputOptions output;           // what the programs are to leave
   std::optional<HostsPlan> elsewhere;   // instead of on this host
 };
 

@@ -35,6 +35,7 @@ RankCommands::RankCommands(const LaunchPlan& plan, int ranks, const sigset_t& ma
                   .arena = {},
                   .strategy = plan.strategy,
                   .options = plan.options,
+                  .output = plan.output,
                   .link = plan.link};
   if (!plan.elsewhere) {
     environment_.arena = concat("starling-", getpid(), "-", by_chance());
@@ -52,6 +53,7 @@ LaunchedProcess::Start RankCommands::of(Rank rank) const {
   LaunchedProcess::Start start{
       .prefix = {}, .command = plan_.command, .variables = join::variables_of(environment), .mask = mask_};
   if (!plan_.own_output) start.prefix = concat("[", rank, "] ");
+  start.progress = plan_.output.progress;
   return start;
 }
 
@@ -69,7 +71,8 @@ LaunchedProcess::Start RankCommands::by_agent(const join::RunEnvironment& enviro
                                .command = elsewhere.agent,
                                .variables = {},
                                .mask = mask_,
-                               .script = remote_script(program)};
+                               .script = remote_script(program),
+                               .progress = plan_.output.progress};
   start.command.push_back(host);
   start.command.push_back(remote_shell());
   return start;

@@ -19,10 +19,10 @@ using record::Detail;
 
 // Transfers are numbered by urgency: the reduce-scatters in the order of the buckets, which is that of the
 // backward pass, then the all-gathers in that of the forward pass.
-class DearFlow final : public BucketSchedule {
+class DearSchedule final : public BucketSchedule {
  public:
-  DearFlow(Worker& self, const TransferOptions& setting, bool weights, std::size_t edge, std::size_t front,
-           const runtime::Context& context)
+  DearSchedule(Worker& self, const TransferOptions& setting, bool weights, std::size_t edge,
+               std::size_t front, const runtime::Context& context)
       : BucketSchedule(self, setting, TransferScheduler::Order::kLeader,
                        weights ? Update::kElsewhere : Update::kBySection, context),
         weights_(weights),
@@ -44,10 +44,11 @@ class DearFlow final : public BucketSchedule {
 
   void opened() override { reduced_ = 0; }
   void filled(std::size_t bucket) override { transfers().offer(bucket); }
-  Task<> carry(std::size_t job, Tag tag) override;
-  Task<> reduce(std::size_t bucket, Tag tag);
-  Task<> gather(std::size_t bucket, Tag tag);
-  Task<> exchange(std::size_t bucket, Tag tag);
+  Transfer transfer(std::size_t job, Tag tag) override;
+  void transferred(std::size_t job) override;
+  Transfer reduce(std::size_t bucket, Tag tag);
+  Transfer gather(std::size_t bucket, Tag tag);
+  void reduced(std::size_t bucket);
   void pass_on(std::size_t bucket);
   bool whole(std::size_t bucket) const;
 
@@ -67,28 +68,49 @@ class DearFlow final : public BucketSchedule {
 // Nothing hides the exchange of the foremost sections: the backward pass is over, and the forward pass waits
 // for them. So they go alone where start-ups are most of what they cost, as one all-reduce instead of two
 // halves.
-Buckets DearFlow::plan(std::size_t threshold) {
+Buckets DearSchedule::plan(std::size_t threshold) {
   Buckets buckets = collective::taper_buckets(places(), threshold, edge_);
   if (front_ > 0) collective::split_front(buckets, places(), front_);
   return buckets;
 }
 
 // Whether the bucket is all-reduced: there is no other transfer for it then.
-bool DearFlow::whole(std::size_t bucket) const {
+bool DearSchedule::whole(std::size_t bucket) const {
   return front_ > 0 && bucket + 1 == buckets().size() && buckets()[bucket].elements.size() <= front_;
 }
 
-Task<> DearFlow::carry(std::size_t job, Tag tag) {
-  const std::size_t count = buckets().size();
-  return job < count ? reduce(job, tag) : gather(jobs() - 1 - job, tag);
+BucketSchedule::Transfer DearSchedule::transfer(std::size_t job, Tag tag) {
+  return job < buckets().size() ? reduce(job, tag) : gather(jobs() - 1 - job, tag);
 }
 
-Task<> DearFlow::reduce(std::size_t bucket, Tag tag) {
-  co_await exchange(bucket, tag);
+void DearSchedule::transferred(std::size_t job) {
+  job < buckets().size() ? reduced(job) : arrive(jobs() - 1 - job);
+}
+
+BucketSchedule::Transfer DearSchedule::reduce(std::size_t bucket, Tag tag) {
+  const Slice part = buckets()[bucket].elements;
+  const Data data = self().gradients().part(part.begin, part.end);
+  const Slice sections = buckets()[bucket].sections;
+  if (whole(bucket)) {
+    return {Detail::Kind::kAllReduce, sections,
+            collective::all_reduce(self().net(), everyone(), data, how(), tag)};
+  }
+  return {Detail::Kind::kReduceScatter, sections,
+          collective::reduce_scatter(self().net(), everyone(), data, how(), tag, setting().algorithm)};
+}
+
+BucketSchedule::Transfer DearSchedule::gather(std::size_t bucket, Tag tag) {
+  const Slice part = buckets()[bucket].elements;
+  const Data data = (weights_ ? self().parameters() : self().gradients()).part(part.begin, part.end);
+  return {Detail::Kind::kAllGather, buckets()[bucket].sections,
+          collective::all_gather(self().net(), everyone(), data, tag, setting().algorithm)};
+}
+
+void DearSchedule::reduced(std::size_t bucket) {
   ++reduced_;
   if (clips()) {
     if (reduced_ == buckets().size()) transfers().beside(update_clipped(), "the norm of the gradient");
-    co_return;
+    return;
   }
   if (weights_) {
     if (reduced_ == 1) advance();
@@ -97,33 +119,13 @@ Task<> DearFlow::reduce(std::size_t bucket, Tag tag) {
   pass_on(bucket);
 }
 
-Task<> DearFlow::exchange(std::size_t bucket, Tag tag) {
-  const Slice part = buckets()[bucket].elements;
-  const Data data = self().gradients().part(part.begin, part.end);
-  const Slice sections = buckets()[bucket].sections;
-  if (whole(bucket)) {
-    return meet(sections, Detail::Kind::kAllReduce, tag,
-                collective::all_reduce(self().net(), everyone(), data, how(), tag));
-  }
-  return meet(sections, Detail::Kind::kReduceScatter, tag,
-              collective::reduce_scatter(self().net(), everyone(), data, how(), tag, setting().algorithm));
-}
-
-void DearFlow::pass_on(std::size_t bucket) {
+void DearSchedule::pass_on(std::size_t bucket) {
   if (whole(bucket)) return arrive(bucket);
   transfers().offer(jobs() - 1 - bucket);
 }
 
-Task<> DearFlow::gather(std::size_t bucket, Tag tag) {
-  const Slice part = buckets()[bucket].elements;
-  const Data data = (weights_ ? self().parameters() : self().gradients()).part(part.begin, part.end);
-  co_await meet(buckets()[bucket].sections, Detail::Kind::kAllGather, tag,
-                collective::all_gather(self().net(), everyone(), data, tag, setting().algorithm));
-  arrive(bucket);
-}
-
 // The norm is that of all gradients, so no bucket can be updated before the last one is reduced.
-Task<> DearFlow::update_clipped() {
+Task<> DearSchedule::update_clipped() {
   double squares = 0;
   for (std::size_t b = 0; b < buckets().size() && !self().gradients().ghost(); ++b) {
     const Slice slice = own(b);
@@ -141,12 +143,12 @@ Task<> DearFlow::update_clipped() {
   }
 }
 
-void DearFlow::advance() {
+void DearSchedule::advance() {
   optimizer_->set_learning_rate(learning_rate());
   optimizer_->advance();
 }
 
-void DearFlow::update(std::size_t bucket) {
+void DearSchedule::update(std::size_t bucket) {
   if (self().parameters().ghost()) return;
   Stopwatch watch(self(), record::Activity::kUpdate);
   watch.in_background();
@@ -155,14 +157,14 @@ void DearFlow::update(std::size_t bucket) {
 }
 
 // The slice of the bucket that this worker reduces.
-Slice DearFlow::own(std::size_t bucket) {
+Slice DearSchedule::own(std::size_t bucket) {
   const Slice part = buckets()[bucket].elements;
   const std::size_t index = collective::index_in(everyone(), self().rank());
   const Slice slice = slice_of(part.size(), everyone().size(), index);
   return {part.begin + slice.begin, part.begin + slice.end};
 }
 
-Task<> DearFlow::gather_state() {
+Task<> DearSchedule::gather_state() {
   if (!weights_ || self().parameters().ghost()) co_return;
   for (const std::span<float> vector : optimizer_->state()) {
     for (const collective::Bucket& bucket : buckets()) {
@@ -220,7 +222,7 @@ Task<> Dear::run(Worker& self) const {
     if (setting.algorithm != collective::Algorithm::kDirect) front = front_ / sizeof(float);
   }
   const std::size_t edge = std::max<std::size_t>(1, edge_ / sizeof(float));
-  DearFlow schedule(self, setting, weights, edge, front, context);
+  DearSchedule schedule(self, setting, weights, edge, front, context);
   StepPlan plan;
   plan.listener = &schedule;
   while (co_await self.compute(plan)) {

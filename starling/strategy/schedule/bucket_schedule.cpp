@@ -21,7 +21,7 @@ BucketSchedule::BucketSchedule(Worker& self, const TransferOptions& setting, Tra
       updated_(self.sections().size(), true),
       fusion_(self, setting.fusion),
       transfers_(
-          self, order, setting.window, [this](std::size_t job, Tag tag) { return carry(job, tag); },
+          self, order, setting.window, [this](std::size_t job, Tag tag) { return run_transfer(job, tag); },
           context) {}
 
 std::vector<Slice> BucketSchedule::places() const {
@@ -114,24 +114,28 @@ void BucketSchedule::take() {
   }
 }
 
-Task<> BucketSchedule::meet(Slice sections, record::Detail::Kind kind, Tag tag, Task<> exchange) {
+Task<> BucketSchedule::run_transfer(std::size_t job, Tag tag) {
+  co_await exchange(transfer(job, tag), tag);
+  transferred(job);
+}
+
+Task<> BucketSchedule::exchange(Transfer transfer, Tag tag) {
   const std::uint64_t meeting = meeting_of(everyone_, tag);
   {
     Stopwatch watch(self_, Activity::kMeet, record::kNobody, meeting);
-    watch.in_background().about({kind, static_cast<std::uint32_t>(round_),
-                                 static_cast<std::uint32_t>(sections.begin),
-                                 static_cast<std::uint32_t>(sections.end)});
-    co_await exchange;
+    watch.in_background().about({transfer.kind, static_cast<std::uint32_t>(round_),
+                                 static_cast<std::uint32_t>(transfer.sections.begin),
+                                 static_cast<std::uint32_t>(transfer.sections.end)});
+    co_await transfer.work;
   }
   meeting_ = meeting;
 }
 
-Task<> BucketSchedule::average(std::size_t bucket, Tag tag) {
+BucketSchedule::Transfer BucketSchedule::average(std::size_t bucket, Tag tag) {
   const Slice part = buckets_[bucket].elements;
   const Data gradients = self_.gradients().part(part.begin, part.end);
-  co_await meet(buckets_[bucket].sections, record::Detail::Kind::kAllReduce, tag,
-                collective::all_reduce(self_.net(), everyone_, gradients, how_, tag, setting_.algorithm));
-  arrive(bucket);
+  return {record::Detail::Kind::kAllReduce, buckets_[bucket].sections,
+          collective::all_reduce(self_.net(), everyone_, gradients, how_, tag, setting_.algorithm)};
 }
 
 void BucketSchedule::arrive(std::size_t bucket) { arrived_[bucket] = true; }

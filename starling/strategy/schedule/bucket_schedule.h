@@ -24,6 +24,13 @@ class BucketSchedule : public StepListener {
     BucketSizeOptions fusion = {};
   };
 
+  // An exchange of all workers that has not begun.
+  struct Transfer {
+    record::Detail::Kind kind = record::Detail::Kind::kAllReduce;
+    Slice sections;
+    Task<> work;
+  };
+
   void begins() final;
   void gradient_ready(std::size_t section) override;
   Task<> before_forward(std::size_t section) final;
@@ -43,7 +50,9 @@ class BucketSchedule : public StepListener {
   virtual std::size_t jobs() const { return buckets().size(); }  // of a round
   virtual void opened() {}                                       // a round, before the first is filled
   virtual void filled(std::size_t bucket) = 0;
-  virtual Task<> carry(std::size_t job, Tag tag) = 0;
+  // What a numbered transfer exchanges, and what follows when it has been exchanged.
+  virtual Transfer transfer(std::size_t job, Tag tag) { return average(job, tag); }
+  virtual void transferred(std::size_t job) { arrive(job); }
   // Before a plan is replaced, with nothing under way.
   virtual Task<> leave_plan();
   // Whether the plan may be another in the next round, and the plan if it is.
@@ -63,13 +72,14 @@ class BucketSchedule : public StepListener {
   double learning_rate() const { return learning_rate_; }
   std::vector<Slice> places() const;  // of the sections
 
-  // The gradients of the bucket become their mean over all workers, and have arrived.
-  Task<> average(std::size_t bucket, Tag tag);
-  // The exchange, noted as a transfer of these sections.
-  Task<> meet(Slice sections, record::Detail::Kind kind, Tag tag, Task<> exchange);
+  // The gradients of the bucket become their mean over all workers.
+  Transfer average(std::size_t bucket, Tag tag);
+  // Exchanges it, noted as a transfer of its sections.
+  Task<> exchange(Transfer transfer, Tag tag);
   void arrive(std::size_t bucket);
 
  private:
+  Task<> run_transfer(std::size_t job, Tag tag);
   void open();
   void start();
   void take();

@@ -21,7 +21,6 @@ class DdpSchedule : public BucketSchedule {
     return collective::fill_buckets(places(), threshold, std::min(first_, threshold));
   }
   void filled(std::size_t bucket) override { transfers().offer(bucket); }
-  Task<> carry(std::size_t job, Tag tag) override { return average(job, tag); }
   std::uint64_t kind() const override { return 3; }
 
  private:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "starling/core/error.h"
 #include "starling/runtime/deadline.h"
 
 namespace starling::strategy {
@@ -12,8 +11,6 @@ void HorovodSchedule::opened() {
   sent_.assign(buckets().size(), false);
   transfers().beside(cycle_through(), "the cycles");
 }
-
-Task<> HorovodSchedule::carry(std::size_t, Tag) { throw Error("the cycles do not use numbered transfers"); }
 
 Task<> HorovodSchedule::cycle_through() {
   while (std::find(sent_.begin(), sent_.end(), false) != sent_.end()) {
@@ -46,8 +43,10 @@ Task<> HorovodSchedule::send(Slice together) {
   const Data gradients = self().gradients().part(part.begin, part.end);
   const Tag tag = transfers().next_tag();
   const Slice sections{buckets()[together.end - 1].sections.begin, buckets()[together.begin].sections.end};
-  co_await meet(sections, record::Detail::Kind::kAllReduce, tag,
-                collective::all_reduce(self().net(), everyone(), gradients, how(), tag, setting().algorithm));
+  Transfer transfer{
+      record::Detail::Kind::kAllReduce, sections,
+      collective::all_reduce(self().net(), everyone(), gradients, how(), tag, setting().algorithm)};
+  co_await exchange(std::move(transfer), tag);
   for (std::size_t b = together.begin; b < together.end; ++b) {
     sent_[b] = true;
     arrive(b);

@@ -23,7 +23,6 @@ class HorovodSchedule final : public BucketSchedule {
   std::uint64_t kind() const override { return 5 + 8 * buffer_; }
   void opened() override;
   void filled(std::size_t bucket) override { ready_[bucket] = 1; }
-  Task<> carry(std::size_t job, Tag tag) override;
 
   Task<> cycle_through();
   Task<> agree_on_ready();

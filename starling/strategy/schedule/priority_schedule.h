@@ -20,7 +20,8 @@ class PrioritySchedule final : public BucketSchedule {
   // The last bucket, which is the furthest to the front, has the lowest number.
   std::size_t turned(std::size_t number) const { return buckets().size() - 1 - number; }
   void filled(std::size_t bucket) override { transfers().offer(turned(bucket)); }
-  Task<> carry(std::size_t job, Tag tag) override { return average(turned(job), tag); }
+  Transfer transfer(std::size_t job, Tag tag) override { return average(turned(job), tag); }
+  void transferred(std::size_t job) override { arrive(turned(job)); }
   std::uint64_t kind() const override { return 4; }
 };
 

@@ -73,7 +73,7 @@ std::string config_json(const SimulatePlan& plan, const std::vector<std::string>
   }
   json["seeds"] = plan.seeds;
   json["strategy"] = row.name;
-  json["options"] = strategy::Options::parse(row.options, row.name, simulation.options).values();
+  json["options"] = strategy::Options::parse(row.options, row.name, simulation.options).recorded();
   json["workload"] = plan.workload;
   json["parameters"] = simulation.workload->parameters();
   json["batch"] = simulation.workload->batch();

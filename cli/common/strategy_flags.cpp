@@ -10,23 +10,29 @@ namespace {
 using strategy::OptionSpec;
 using strategy::StrategyEntry;
 
+// Also by the name in run.json, which flags had once.
 const OptionSpec* find(const StrategyEntry& row, const std::string& name) {
-  const auto found = std::find_if(row.options.begin(), row.options.end(),
-                                  [&](const OptionSpec& option) { return option.name == name; });
+  const auto found = std::find_if(row.options.begin(), row.options.end(), [&](const OptionSpec& option) {
+    return option.name == name || option.key() == name;
+  });
   return found == row.options.end() ? nullptr : &*found;
 }
 
 [[noreturn]] void refuse(const StrategyEntry& row, const std::string& name,
                          const std::vector<std::string>& own_flags) {
   std::vector<std::string_view> owners;
+  std::string spelt = name;
   for (const StrategyEntry& other : strategy::registry()) {
-    if (find(other, name) != nullptr) owners.push_back(other.name);
+    const OptionSpec* const option = find(other, name);
+    if (option == nullptr) continue;
+    owners.push_back(other.name);
+    spelt = option->name;
   }
   std::vector<std::string> options;
   for (const OptionSpec& option : row.options) options.push_back(concat("--", option.name));
   const std::string has = options.empty() ? "none" : join_texts(options);
   if (!owners.empty()) {
-    throw InvalidArgument(concat("--", name, " is an option of strategy ", join_texts(owners), ", not of ",
+    throw InvalidArgument(concat("--", spelt, " is an option of strategy ", join_texts(owners), ", not of ",
                                  row.name, "; the options of ", row.name, " are: ", has));
   }
   std::vector<std::string_view> known(own_flags.begin(), own_flags.end());
@@ -50,7 +56,7 @@ strategy::OptionTexts read_strategy_flags(const StrategyEntry& row, const std::v
     }
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(2, equals == std::string::npos ? equals : equals - 2);
-    const OptionSpec* option = find(row, name);
+    const OptionSpec* option = strategy::find_option(row.options, name, "--");
     if (option == nullptr) refuse(row, name, own_flags);
     std::string value;
     if (equals != std::string::npos) {

@@ -11,8 +11,8 @@
 namespace starling::cli {
 
 // `own_flags` are the names of the command's flags, as in "--steps", for suggestions. InvalidArgument for a
-// word that is no flag, a flag that nobody knows, one of another strategy, one given twice, and a missing
-// value.
+// word that is no flag, an unknown flag, a flag of another strategy, a flag spelt as in run.json, a flag
+// given twice, and a missing value.
 strategy::OptionTexts read_strategy_flags(const strategy::StrategyEntry& row,
                                           const std::vector<std::string>& words,
                                           const std::vector<std::string>& own_flags);

@@ -24,7 +24,7 @@ std::string config(const TrainPlan& plan, const std::vector<std::string>& words)
   json["flags"] = words;
   json["strategy"] = plan.strategy->name;
   json["options"] =
-      strategy::Options::parse(plan.strategy->options, plan.strategy->name, plan.options).values();
+      strategy::Options::parse(plan.strategy->options, plan.strategy->name, plan.options).recorded();
   json["workers"] = plan.workers;
   json["model"] = setting.model;
   json["data"] = plan.data;

@@ -127,14 +127,15 @@ void read_silence(RunEnvironment& environment, const EnvironmentVariables& varia
 
 void read_strategy(RunEnvironment& environment, const EnvironmentVariables& variables) {
   environment.strategy = value_in(variables, kStrategy).value_or(environment.strategy);
+  const strategy::StrategyEntry& row = strategy::find_strategy(environment.strategy);
   for (const std::string& word : split(value_in(variables, kOptions).value_or(""), ',')) {
     const std::size_t cut = word.find('=');
     if (cut == std::string::npos || cut == 0) {
       throw InvalidArgument(concat(kOptions, ": '", word, "'; allowed: NAME=VALUE,NAME=VALUE,..."));
     }
+    strategy::find_option(row.options, word.substr(0, cut), concat(kOptions, ": "));
     environment.options[word.substr(0, cut)] = word.substr(cut + 1);
   }
-  const strategy::StrategyEntry& row = strategy::find_strategy(environment.strategy);
   strategy::Options::parse(row.options, row.name, environment.options);
 }
 

@@ -69,11 +69,10 @@ bool is_one_of(std::string_view text, std::string_view values) {
 
 const OptionSpec& find(const std::vector<OptionSpec>& specs, std::string_view owner,
                        const std::string& name) {
+  if (const OptionSpec* const spec = find_option(specs, name, concat("strategy ", owner, ", option ")))
+    return *spec;
   std::vector<std::string_view> names;
-  for (const OptionSpec& spec : specs) {
-    if (spec.name == name) return spec;
-    names.push_back(spec.name);
-  }
+  for (const OptionSpec& spec : specs) names.push_back(spec.name);
   const std::string_view meant = nearest(name, names);
   throw InvalidArgument(concat("strategy ", owner, " has no option '", name, "'",
                                meant.empty() ? "" : concat(", did you mean '", meant, "'?"), "; it has ",
@@ -91,39 +90,53 @@ OptionSpec OptionSpec::integer(std::string name, std::int64_t fallback, std::int
           static_cast<double>(lowest),
           static_cast<double>(highest),
           {},
+          {},
           {}};
 }
 
 OptionSpec OptionSpec::number(std::string name, std::string fallback, double lowest, double highest,
                               std::string help) {
-  return {std::move(name), Kind::kNumber, std::move(fallback), std::move(help), lowest, highest, {}, {}};
+  return {std::move(name), Kind::kNumber, std::move(fallback), std::move(help), lowest, highest, {}, {}, {}};
 }
 
 OptionSpec OptionSpec::flag(std::string name, std::string help) {
-  return {std::move(name), Kind::kFlag, "0", std::move(help), 0, 1, {}, {}};
+  return {std::move(name), Kind::kFlag, "0", std::move(help), 0, 1, {}, {}, {}};
 }
 
 OptionSpec OptionSpec::choice(std::string name, std::vector<std::string> choices, std::string help) {
   std::string first = choices.front();
-  return {std::move(name), Kind::kChoice, std::move(first), std::move(help), 0, 0, std::move(choices), {}};
+  return {
+      std::move(name), Kind::kChoice, std::move(first), std::move(help), 0, 0, std::move(choices), {}, {}};
 }
 
 OptionSpec OptionSpec::size_or(std::string name, std::vector<std::string> words, std::string help) {
   std::string first = words.front();
-  return {std::move(name), Kind::kSize, std::move(first), std::move(help), 0, 0, std::move(words), {}};
+  return {std::move(name), Kind::kSize, std::move(first), std::move(help), 0, 0, std::move(words), {}, {}};
 }
 
 OptionSpec OptionSpec::size_of(std::string name, std::string fallback, std::string help) {
-  return {std::move(name), Kind::kSize, std::move(fallback), std::move(help), 0, 0, {}, {}};
+  return {std::move(name), Kind::kSize, std::move(fallback), std::move(help), 0, 0, {}, {}, {}};
 }
 
 OptionSpec OptionSpec::text(std::string name, std::string fallback, std::string help) {
-  return {std::move(name), Kind::kText, std::move(fallback), std::move(help), 0, 0, {}, {}};
+  return {std::move(name), Kind::kText, std::move(fallback), std::move(help), 0, 0, {}, {}, {}};
 }
 
 OptionSpec OptionSpec::with(std::string condition) && {
   only_with = std::move(condition);
   return std::move(*this);
+}
+
+OptionSpec OptionSpec::recorded_as(std::string key) && {
+  recorded_name = std::move(key);
+  return std::move(*this);
+}
+
+std::string OptionSpec::key() const {
+  if (!recorded_name.empty()) return recorded_name;
+  std::string text = name;
+  std::replace(text.begin(), text.end(), '-', '_');
+  return text;
 }
 
 std::string OptionSpec::allowed() const {
@@ -177,6 +190,7 @@ Options Options::parse(const std::vector<OptionSpec>& specs, std::string_view ow
     throw InvalidArgument(concat("strategy ", owner, ", option ", name, ": it belongs to ", spec.condition(),
                                  ", and ", other, " is ", options.values_.at(other)));
   }
+  for (const OptionSpec& spec : specs) options.recorded_[spec.key()] = options.values_.at(spec.name);
   return options;
 }
 
@@ -204,6 +218,19 @@ const std::string& Options::text(std::string_view name) const {
   const auto found = values_.find(name);
   if (found == values_.end()) throw Error(concat("option '", name, "' was not declared"));
   return found->second;
+}
+
+const OptionSpec* find_option(const std::vector<OptionSpec>& specs, std::string_view name,
+                              std::string_view prefix) {
+  for (const OptionSpec& spec : specs) {
+    if (spec.name == name) return &spec;
+  }
+  for (const OptionSpec& spec : specs) {
+    if (spec.key() != name) continue;
+    const std::string_view dashes = prefix == "--" ? prefix : "";
+    throw InvalidArgument(concat(prefix, name, ": spelt ", dashes, spec.name));
+  }
+  return nullptr;
 }
 
 }  // namespace starling::strategy

@@ -15,7 +15,7 @@ namespace starling::strategy {
 struct OptionSpec {
   enum class Kind { kInteger, kNumber, kFlag, kChoice, kSize, kText };
 
-  std::string name;
+  std::string name;  // as people write it, in flags and in STARLING_OPTIONS: "group-size"
   Kind kind = Kind::kText;
   std::string fallback;  // the default, as text
   std::string help;
@@ -24,6 +24,7 @@ struct OptionSpec {
   std::vector<std::string> choices;  // of a choice; of a size, the words that it may be instead
   // "mode=ssp", "mode=ssp|bsp": refused where that option has another value; empty: always allowed.
   std::string only_with;
+  std::string recorded_name = {};  // in run.json, where it is not `name` with underscores
 
   static OptionSpec integer(std::string name, std::int64_t fallback, std::int64_t lowest,
                             std::int64_t highest, std::string help);
@@ -38,6 +39,10 @@ struct OptionSpec {
   static OptionSpec size_of(std::string name, std::string fallback, std::string help);
   static OptionSpec text(std::string name, std::string fallback, std::string help);
   OptionSpec with(std::string condition) &&;
+  OptionSpec recorded_as(std::string key) &&;
+
+  // Its name in run.json: "group_size". Flags once had these names; they are refused with the present one.
+  std::string key() const;
 
   // "1 to 1000000", "bsp, asp, ssp"
   std::string allowed() const;
@@ -50,8 +55,8 @@ using OptionTexts = std::map<std::string, std::string>;
 // Values for all options of one strategy, checked.
 class Options {
  public:
-  // InvalidArgument for a name that `specs` do not have, for a value out of range, and for an option given
-  // where its condition does not hold. `owner` is the strategy's name, for the messages.
+  // InvalidArgument for a name that `specs` do not have or spell otherwise, for a value out of range, and for
+  // an option given where its condition does not hold. `owner` is the strategy's name, for the messages.
   static Options parse(const std::vector<OptionSpec>& specs, std::string_view owner,
                        const OptionTexts& given);
 
@@ -63,9 +68,17 @@ class Options {
 
   // Every option with its value, defaults included.
   const std::map<std::string, std::string, std::less<>>& values() const { return values_; }
+  // The same under the options' keys, for run.json.
+  const std::map<std::string, std::string>& recorded() const { return recorded_; }
 
  private:
   std::map<std::string, std::string, std::less<>> values_;
+  std::map<std::string, std::string> recorded_;
 };
+
+// The option of that name; null if there is none. InvalidArgument, "--group_size: spelt --group-size" with
+// the prefix "--", if the name is what an option is called in run.json.
+const OptionSpec* find_option(const std::vector<OptionSpec>& specs, std::string_view name,
+                              std::string_view prefix);
 
 }  // namespace starling::strategy

@@ -28,10 +28,10 @@ std::size_t usual_size(GroupRules::Kind kind) {
 GroupRules rules_of(const Options& options) {
   GroupRules rules;
   rules.kind = kind_of(options.text("groups"));
-  const auto size = static_cast<std::size_t>(options.integer("group_size"));
+  const auto size = static_cast<std::size_t>(options.integer("group-size"));
   if (size == 1) {
     throw InvalidArgument(
-        "strategy ripples, option group_size: 1 averages nothing; allowed: 0 or at least 2");
+        "strategy ripples, option group-size: 1 averages nothing; allowed: 0 or at least 2");
   }
   rules.size = size > 0 ? size : usual_size(rules.kind);
   rules.threshold = static_cast<std::uint64_t>(options.integer("threshold"));
@@ -95,7 +95,7 @@ class Overlap {
 
 Ripples::Ripples(const Options& options, int)
     : rules_(rules_of(options)),
-      section_(static_cast<std::uint64_t>(options.integer("section"))),
+      period_(static_cast<std::uint64_t>(options.integer("period"))),
       average_momentum_(options.text("average") == "momentum"),
       overlap_(options.flag("overlap")) {}
 
@@ -113,7 +113,7 @@ Task<> Ripples::run(Worker& self) const {
   self.keep("ripples", bytes_of(local_steps));
   while (co_await self.compute()) {
     if (self.samples() > 0) co_await self.update();
-    if (++local_steps >= section_) {
+    if (++local_steps >= period_) {
       local_steps = 0;
       co_await overlap.finish();
       if (overlap_) overlap.begin();
@@ -135,14 +135,15 @@ StrategyEntry ripples_row() {
           {OptionSpec::choice("groups", {"smart", "static", "random", "ready"},
                               "smart: divided among the idle; static: a schedule; random: drawn by who asks; "
                               "ready: the first that come"),
-           OptionSpec::integer("group_size", 0, 0, 1'000'000,
+           OptionSpec::integer("group-size", 0, 0, 1'000'000,
                                "members of a group; 0: with groups=smart 2, static whole hosts, else 3"),
-           OptionSpec::integer("section", 1, 1, 1'000'000, "local steps between two averages"),
+           OptionSpec::integer("period", 1, 1, 1'000'000, "local steps between two averages")
+               .recorded_as("section"),
            OptionSpec::integer("threshold", 4, 1, 1'000'000,
                                "requests that a worker may be behind the one that asks and still be invited")
                .with("groups=smart"),
            OptionSpec::number("lateness", "0.25", 0, 1e6,
-                              "sections by which a worker that is invited may come later, in every fourth "
+                              "periods by which a worker that is invited may come later, in every fourth "
                               "division at least one; 0: any")
                .with("groups=smart"),
            OptionSpec::choice("division", {"hosts", "global"},
@@ -160,23 +161,23 @@ StrategyEntry ripples_row() {
            OptionSpec::flag("overlap", "average while the next steps are computed")},
       .promises = {.on_loss = OnLoss::kGoesOn,
                    .conserves_mean = true,
-                   .staleness = "0; with `overlap` a mean is `section` steps old",
+                   .staleness = "0; with `overlap` a mean is `period` steps old",
                    .steps = "each worker makes its own; with groups=static all make the same number",
                    .waits_for =
                        "the slowest of its group; smart: nobody who is expected later than `lateness`; "
                        "ready: nobody who computes, but to join groups that have fallen apart",
-                   .bytes = "2 M (k-1)/(k `section`) with ring, k = members of the group; random: about k "
+                   .bytes = "2 M (k-1)/(k `period`) with ring, k = members of the group; random: about k "
                             "times that"},
       .make = make<Ripples>,
       .bytes_sent = [](const Options&, const Shape&, Rank) { return std::optional<std::uint64_t>(); },
       .variants = {{},
                    {{"groups", "static"}},
-                   {{"groups", "static"}, {"group_size", "2"}},
+                   {{"groups", "static"}, {"group-size", "2"}},
                    {{"groups", "random"}},
                    {{"groups", "ready"}},
-                   {{"groups", "smart"}, {"division", "global"}, {"group_size", "2"}, {"section", "3"}},
+                   {{"groups", "smart"}, {"division", "global"}, {"group-size", "2"}, {"period", "3"}},
                    {{"groups", "smart"}, {"overlap", "1"}, {"average", "momentum"}},
-                   {{"groups", "ready"}, {"overlap", "1"}, {"section", "2"}}},
+                   {{"groups", "ready"}, {"overlap", "1"}, {"period", "2"}}},
   };
 }
 

@@ -34,7 +34,7 @@ class Ripples final : public Strategy {
 
  private:
   coordination::GroupRules rules_;
-  std::uint64_t section_;
+  std::uint64_t period_;
   bool average_momentum_;
   bool overlap_;
 };

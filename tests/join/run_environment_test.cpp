@@ -100,6 +100,16 @@ TEST(RunEnvironment, HalfSetOrContradictoryVariablesAreRefused) {
       "STARLING_LINK: '1gb' is not a network (did you mean '1gbe'?); allowed: 1gbe, 10gbe, 25gbe, 100gib, "
       "nvlink, shm or BANDWIDTH/LATENCY such as 40gbit/5us");
   EXPECT_NE(refusal_of({{"STARLING_OPTIONS", "mode=asp"}}).find("has no option 'mode'"), std::string::npos);
+  EXPECT_EQ(refusal_of({{"STARLING_STRATEGY", "ripples"}, {"STARLING_OPTIONS", "group_size=3"}}),
+            "STARLING_OPTIONS: group_size: spelt group-size");
+  EXPECT_EQ(refusal_of({{"STARLING_STRATEGY", "ripples"}, {"STARLING_OPTIONS", "section=3"}}),
+            "STARLING_OPTIONS: section: spelt period");
+}
+
+TEST(RunEnvironment, OptionsAreSpeltAsOnTheCommandLine) {
+  const RunEnvironment environment =
+      read_run_environment({{"STARLING_STRATEGY", "ripples"}, {"STARLING_OPTIONS", "group-size=3,period=2"}});
+  EXPECT_EQ(environment.options, (strategy::OptionTexts{{"group-size", "3"}, {"period", "2"}}));
 }
 
 TEST(RunEnvironment, ARendezvousStandsInPlaceOfTheMemory) {

@@ -155,7 +155,7 @@ TEST(Checkpoint, GoingOnGivesTheSameBits) {
   expect_same_bits("allreduce", {}, 3);
   expect_same_bits("dpsgd", {}, 4);
   expect_same_bits("local-sgd", {{"period", "4"}}, 3);
-  expect_same_bits("ripples", {{"groups", "static"}, {"group_size", "2"}}, 4);
+  expect_same_bits("ripples", {{"groups", "static"}, {"group-size", "2"}}, 4);
   expect_same_bits("ps", {}, 3);
   expect_same_bits("ps", {{"server", "beside"}}, 3);
 }
@@ -190,10 +190,10 @@ TEST(Checkpoint, AllSaveAfterTheSameSteps) {
                                           {"adpsgd", {}},
                                           {"adpsgd", {{"graph", "any"}}},
                                           {"ripples", {}},
-                                          {"ripples", {{"groups", "static"}, {"group_size", "2"}}},
+                                          {"ripples", {{"groups", "static"}, {"group-size", "2"}}},
                                           {"ripples", {{"groups", "random"}}},
                                           {"ripples", {{"groups", "ready"}}},
-                                          {"ripples", {{"overlap", "1"}, {"section", "3"}}},
+                                          {"ripples", {{"overlap", "1"}, {"period", "3"}}},
                                           {"ps", {}},
                                           {"ps", {{"mode", "asp"}}},
                                           {"ps", {{"mode", "ssp"}, {"staleness", "1"}, {"server", "beside"}}},

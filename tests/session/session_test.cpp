@@ -84,7 +84,7 @@ TEST(Session, MoreWorkersComeCloseToTheSimulation) {
   expect_as_simulated("local-sgd", {{"period", "4"}, {"adapt", "adacomm"}, {"check", "1"}}, 4, 1e-5F);
   expect_as_simulated("ps", {}, 4, 1e-5F);
   expect_as_simulated("dpsgd", {{"graph", "complete"}}, 4, 1e-5F);
-  expect_as_simulated("ripples", {{"groups", "static"}, {"group_size", "2"}}, 4, 1e-5F);
+  expect_as_simulated("ripples", {{"groups", "static"}, {"group-size", "2"}}, 4, 1e-5F);
 }
 
 // What is not deterministic on real time still has to end, with all steps done and the loss down: to half,

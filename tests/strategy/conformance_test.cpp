@@ -218,7 +218,7 @@ TEST_P(Conformance, NothingMovesWithoutLearning) {
     simulation.strategy = &testing::alone();
     simulation.options.clear();
     const Outcome before = run_to_end(simulation);
-    const bool groups = options().values().count("group_size") > 0;  // of three, for example
+    const bool groups = options().values().count("group-size") > 0;  // of three, for example
     const bool exact = std::has_single_bit(static_cast<unsigned>(workers)) && !groups;
     for (std::size_t rank = 0; rank < after.models.size(); ++rank) {
       if (exact) {

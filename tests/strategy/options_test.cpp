@@ -79,6 +79,33 @@ TEST(Options, AnOptionMayBelongToAValueOfAnother) {
             "strategy toy, option backup: it belongs to mode=bsp, and mode is asp");
 }
 
+TEST(Options, RunJsonHasKeysWithUnderscores) {
+  const std::vector<OptionSpec> specs{OptionSpec::integer("group-size", 2, 1, 9, "members"),
+                                      OptionSpec::integer("period", 1, 1, 9, "steps").recorded_as("section")};
+  const Options options = Options::parse(specs, "toy", {{"group-size", "3"}});
+  EXPECT_EQ(options.integer("group-size"), 3);
+  EXPECT_EQ(options.recorded(), (std::map<std::string, std::string>{{"group_size", "3"}, {"section", "1"}}));
+  const auto refusal_of = [&](const OptionTexts& given) -> std::string {
+    try {
+      Options::parse(specs, "toy", given);
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal_of({{"group_size", "3"}}), "strategy toy, option group_size: spelt group-size");
+  EXPECT_EQ(refusal_of({{"section", "3"}}), "strategy toy, option section: spelt period");
+}
+
+TEST(Registry, OptionsAreSpeltWithDashes) {
+  for (const StrategyEntry& row : registry()) {
+    for (const OptionSpec& option : row.options) {
+      EXPECT_EQ(option.name.find('_'), std::string::npos) << row.name << " " << option.name;
+      EXPECT_EQ(option.key().find('-'), std::string::npos) << row.name << " " << option.key();
+    }
+  }
+}
+
 TEST(Registry, AnUnknownNameIsRefusedWithTheNearest) {
   try {
     find_strategy("alreduce");

@@ -13,8 +13,8 @@ inline constexpr std::array<const char*, 4> kPolicies{"smart", "static", "random
 
 inline OptionTexts random_options(const std::string& policy, Random& random) {
   OptionTexts options{{"groups", policy}};
-  options["group_size"] = std::array{"0", "2", "3", "4"}[random.below(4)];
-  options["section"] = std::to_string(random.between(1, 3));
+  options["group-size"] = std::array{"0", "2", "3", "4"}[random.below(4)];
+  options["period"] = std::to_string(random.between(1, 3));
   options["overlap"] = random.chance(0.5) ? "1" : "0";
   options["average"] = random.chance(0.3) ? "momentum" : "model";
   if (policy == "smart") {

@@ -69,7 +69,7 @@ TEST(RipplesMixing, OneDivisionOfAll) {
   };
   for (const auto& [n, g] : {Case{16, 4}, Case{16, 2}, Case{8, 4}, Case{16, 8}}) {
     sim::Simulation simulation =
-        testing::simulation_of("ripples", {{"division", "global"}, {"group_size", std::to_string(g)}}, n);
+        testing::simulation_of("ripples", {{"division", "global"}, {"group-size", std::to_string(g)}}, n);
     simulation.workload = std::make_shared<Staircase>();
     simulation.optimizer.learning_rate = 1;
     simulation.steps = 1;

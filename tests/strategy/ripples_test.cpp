@@ -23,9 +23,9 @@ TEST(Ripples, AGroupOfAllIsLocalSgdThatAveragesEveryStep) {
     simulation.strategy = &find_strategy("ripples");
     const std::string all = std::to_string(workers);
     for (const OptionTexts& options :
-         {OptionTexts{{"division", "global"}, {"group_size", all}}, OptionTexts{{"groups", "static"}},
-          OptionTexts{{"groups", "static"}, {"group_size", all}},
-          OptionTexts{{"groups", "ready"}, {"group_size", all}}}) {
+         {OptionTexts{{"division", "global"}, {"group-size", all}}, OptionTexts{{"groups", "static"}},
+          OptionTexts{{"groups", "static"}, {"group-size", all}},
+          OptionTexts{{"groups", "ready"}, {"group-size", all}}}) {
       simulation.options = options;
       EXPECT_EQ(run_to_end(simulation).models, expected) << workers << " workers";
     }
@@ -38,8 +38,8 @@ sim::Simulation exact_simulation(const std::string& policy, std::uint64_t seed) 
   Random random(seed);
   const int workers = random.between(2, 4);
   OptionTexts options = random_options(policy, random);
-  options["group_size"] = policy == "static" ? std::array{"0", "2", "3"}[random.below(3)] : "2";
-  options["section"] = "1";
+  options["group-size"] = policy == "static" ? std::array{"0", "2", "3"}[random.below(3)] : "2";
+  options["period"] = "1";
   options.erase("weights");
   sim::Simulation simulation = simulation_of("ripples", options, workers);
   simulation.seed = seed;
@@ -84,7 +84,7 @@ TEST(Ripples, OverlapHidesASlowNetwork) {
 TEST(Ripples, WithoutLearningOverlapChangesNothing) {
   for (const int workers : {2, 4, 6}) {
     sim::Simulation simulation =
-        simulation_of("ripples", {{"groups", "static"}, {"group_size", "2"}}, workers);
+        simulation_of("ripples", {{"groups", "static"}, {"group-size", "2"}}, workers);
     simulation.optimizer.learning_rate = 0;
     simulation.spread = 1;
     const testing::Models expected = run_to_end(simulation).models;
@@ -100,9 +100,9 @@ TEST(Ripples, WithoutLearningOverlapChangesNothing) {
 
 TEST(Ripples, AGroupOfOneIsRefused) {
   EXPECT_EQ(testing::refusal([] {
-              sim::simulate(simulation_of("ripples", {{"group_size", "1"}}, 4));
+              sim::simulate(simulation_of("ripples", {{"group-size", "1"}}, 4));
             }),
-            "strategy ripples, option group_size: 1 averages nothing; allowed: 0 or at least 2");
+            "strategy ripples, option group-size: 1 averages nothing; allowed: 0 or at least 2");
 }
 
 }  // namespace

@@ -53,20 +53,20 @@ Waiting waiting(const OptionTexts& options, double slow_step) {
 
 const std::vector<double> kSlowSteps{0.5, 0.43, 0.517, 0.55, 0.61};
 
-const std::vector<OptionTexts> kFiltered{{{"division", "global"}, {"group_size", "3"}},
-                                         {{"division", "hosts"}, {"group_size", "3"}},
-                                         {{"division", "global"}, {"group_size", "2"}}};
+const std::vector<OptionTexts> kFiltered{{{"division", "global"}, {"group-size", "3"}},
+                                         {{"division", "hosts"}, {"group-size", "3"}},
+                                         {{"division", "global"}, {"group-size", "2"}}};
 
 const std::vector<OptionTexts> kUnfiltered{
-    {{"division", "global"}, {"group_size", "3"}, {"threshold", "1000000"}, {"lateness", "0"}},
-    {{"division", "hosts"}, {"group_size", "3"}, {"threshold", "1000000"}, {"lateness", "0"}},
+    {{"division", "global"}, {"group-size", "3"}, {"threshold", "1000000"}, {"lateness", "0"}},
+    {{"division", "hosts"}, {"group-size", "3"}, {"threshold", "1000000"}, {"lateness", "0"}},
     {{"groups", "random"}},
     {{"groups", "static"}},
-    {{"groups", "static"}, {"group_size", "2"}}};
+    {{"groups", "static"}, {"group-size", "2"}}};
 
-const std::vector<OptionTexts> kReady{{{"groups", "ready"}, {"group_size", "2"}},
-                                      {{"groups", "ready"}, {"group_size", "3"}},
-                                      {{"groups", "ready"}, {"group_size", "4"}}};
+const std::vector<OptionTexts> kReady{{{"groups", "ready"}, {"group-size", "2"}},
+                                      {{"groups", "ready"}, {"group-size", "3"}},
+                                      {{"groups", "ready"}, {"group-size", "4"}}};
 
 // The bound: the slow one's first section, of which nothing is known when it is invited; then it is invited
 // at most once in each of its sections, when it is due within a section of the fast one.

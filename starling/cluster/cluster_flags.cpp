@@ -68,28 +68,51 @@ int worker_number(std::string_view text) {
   return stop == text.data() + text.size() && error == std::errc{} ? number : -1;
 }
 
-void apply_fault(const Form& form, std::string_view text, Cluster& cluster) {
-  const Parts parts = cut_parts(text);
+// All but the subject, which only the cluster knows.
+Fault read_fault(const Form& form, std::string_view text, const Parts& parts) {
   const bool has_factor = form.kind == Fault::Kind::kSlow || form.kind == Fault::Kind::kLink;
   if (parts.factor.has_value() != has_factor || !(parts.when || has_factor)) {
     throw InvalidArgument(concat(form.flag, ": '", text, "' is not ", form.text));
   }
   const std::string what = concat(form.flag, ": '", text, "'");
   Fault fault{.kind = form.kind};
-  fault.subject = form.kind == Fault::Kind::kLink ? find_host(cluster, parts.subject, what)
-                                                  : worker_number(parts.subject);
   if (has_factor) fault.factor = parse_number(*parts.factor, what, kMinFactor, kMaxFactor);
   if (parts.when) read_interval(*parts.when, what, fault);
+  return fault;
+}
+
+void apply_fault(const Form& form, std::string_view text, Cluster& cluster) {
+  const Parts parts = cut_parts(text);
+  Fault fault = read_fault(form, text, parts);
+  const std::string what = concat(form.flag, ": '", text, "'");
+  fault.subject = form.kind == Fault::Kind::kLink ? find_host(cluster, parts.subject, what)
+                                                  : worker_number(parts.subject);
   add_fault(cluster, fault, what);
+}
+
+Time read_join(std::string_view text, const Parts& parts) {
+  if (parts.factor || !parts.when) {
+    throw InvalidArgument(concat("--join: '", text, "' is not WORKER@AT"));
+  }
+  return Time(parse_duration(*parts.when, concat("--join: '", text, "'")));
 }
 
 void apply_join(std::string_view text, Cluster& cluster) {
   const Parts parts = cut_parts(text);
-  if (parts.factor || !parts.when) {
-    throw InvalidArgument(concat("--join: '", text, "' is not WORKER@AT"));
+  const Time joins = read_join(text, parts);
+  set_join(cluster, worker_number(parts.subject), joins, concat("--join: '", text, "'"));
+}
+
+// "0:4,3:2" is "0:4" and "3:2"; an empty text is one part, which is refused.
+std::vector<std::string> split_list(std::string_view text) {
+  return text.empty() ? std::vector<std::string>{""} : split(text, ',');
+}
+
+template <class Apply>
+void apply_all(const std::vector<std::string>& texts, Apply apply) {
+  for (const std::string& text : texts) {
+    for (const std::string& part : split_list(text)) apply(part);
   }
-  const std::string what = concat("--join: '", text, "'");
-  set_join(cluster, worker_number(parts.subject), Time(parse_duration(*parts.when, what)), what);
 }
 
 Cluster plain_cluster(const ClusterFlags& flags) {
@@ -132,13 +155,23 @@ void apply_defaults(const ClusterFlags& flags, Cluster& cluster) {
 Cluster make_cluster(const ClusterFlags& flags) {
   Cluster cluster = plain_cluster(flags);
   apply_defaults(flags, cluster);
-  for (const std::string& text : flags.join) apply_join(text, cluster);
+  apply_all(flags.join, [&](const std::string& text) { apply_join(text, cluster); });
   check_start(cluster, "--join");
-  for (const std::string& text : flags.slow) apply_fault(kSlow, text, cluster);
-  for (const std::string& text : flags.pause) apply_fault(kPause, text, cluster);
-  for (const std::string& text : flags.link) apply_fault(kLink, text, cluster);
-  for (const std::string& text : flags.kill) apply_fault(kKill, text, cluster);
+  for (const auto& [form, texts] : {std::pair(&kSlow, &flags.slow), std::pair(&kPause, &flags.pause),
+                                    std::pair(&kLink, &flags.link), std::pair(&kKill, &flags.kill)}) {
+    apply_all(*texts, [&, form = form](const std::string& text) { apply_fault(*form, text, cluster); });
+  }
   return cluster;
+}
+
+void check_form(std::string_view flag, std::string_view text) {
+  for (const std::string& part : split_list(text)) {
+    const Parts parts = cut_parts(part);
+    for (const Form* const form : {&kSlow, &kPause, &kLink, &kKill}) {
+      if (form->flag == flag) read_fault(*form, part, parts);
+    }
+    if (flag == "--join") read_join(part, parts);
+  }
 }
 
 }  // namespace starling::cluster

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "starling/cluster/cluster.h"
@@ -17,6 +18,7 @@ struct ClusterFlags {
   std::optional<std::string> network{};
   std::optional<std::string> inside{};
   std::optional<std::string> jitter{};
+  // Each text may hold several, between commas: --slow 0:4,1:2.
   std::vector<std::string> slow{};   // --slow 0:4, --slow 0:4@10s-20s
   std::vector<std::string> pause{};  // --pause 3@5s-8s
   std::vector<std::string> link{};   // --link-slow 1:10, --link-slow 1:10@5s-8s
@@ -27,5 +29,9 @@ struct ClusterFlags {
 // Without anything: 4 workers, each on a host of its own, 10gbe, no jitter.
 // Throws InvalidArgument, one line that starts with the flag.
 Cluster make_cluster(const ClusterFlags& flags);
+
+// The form of what follows --slow, --pause, --link-slow, --kill or --join, whatever the cluster is like.
+// Throws InvalidArgument, one line that starts with the flag.
+void check_form(std::string_view flag, std::string_view text);
 
 }  // namespace starling::cluster

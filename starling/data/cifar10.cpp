@@ -59,23 +59,38 @@ Images empty_images() {
   return images;
 }
 
-}  // namespace
-
-ImageSet read_cifar10(const fs::path& folder) {
-  const fs::path batches = batches_in(folder);
-  ImageSet set{empty_images(), empty_images()};
+// Calls `read` with each training file, which returns how many pictures it has; they must have equally many.
+template <class Read>
+std::size_t read_training(const fs::path& batches, Read read) {
   std::size_t first = 0;
   for (int i = 1; i <= kTrainBatches; ++i) {
     const fs::path path = batches / concat("data_batch_", i, ".bin");
-    const std::size_t count = append_batch(path, set.train);
+    const std::size_t count = read(path);
     if (i == 1) first = count;
     if (count != first) {
       throw InvalidArgument(concat("'", path.string(), "' has ", count, " pictures; expected ", first,
                                    " as in data_batch_1.bin"));
     }
   }
+  return first * kTrainBatches;
+}
+
+}  // namespace
+
+ImageSet read_cifar10(const fs::path& folder) {
+  const fs::path batches = batches_in(folder);
+  ImageSet set{empty_images(), empty_images()};
+  read_training(batches, [&](const fs::path& path) { return append_batch(path, set.train); });
   append_batch(batches / "test_batch.bin", set.test);
   return set;
+}
+
+std::size_t count_cifar10(const fs::path& folder) {
+  const auto count = [](const fs::path& path) { return count_pictures(InputFile(path)); };
+  const fs::path batches = batches_in(folder);
+  const std::size_t pictures = read_training(batches, count);
+  count(batches / "test_batch.bin");
+  return pictures;
 }
 
 }  // namespace starling::data

@@ -16,22 +16,40 @@ struct Form {
   std::string_view name;
   std::string_view argument;  // what follows the colon; empty if nothing does
   DataSet (*load)(const std::string& argument);
+  Description (*describe)(const std::string& argument);
 
   std::string text() const { return argument.empty() ? std::string(name) : concat(name, ":", argument); }
 };
 
 constexpr long long kMostNoise = 1'000'000;  // pictures: 3 GB
 
-DataSet load_noise(const std::string& count) {
-  return make_noise(static_cast<std::size_t>(parse_integer(count, "noise", 1, kMostNoise)));
+std::size_t noise_pictures(const std::string& count) {
+  return static_cast<std::size_t>(parse_integer(count, "noise", 1, kMostNoise));
 }
 
+using Text = const std::string&;
+
 constexpr Form kForms[] = {
-    {"glyphs", "", [](const std::string&) -> DataSet { return make_glyphs(); }},
-    {"mnist", "DIR", [](const std::string& folder) -> DataSet { return read_mnist(folder); }},
-    {"cifar10", "DIR", [](const std::string& folder) -> DataSet { return read_cifar10(folder); }},
-    {"text", "FILE", [](const std::string& file) -> DataSet { return read_text(file); }},
-    {"noise", "COUNT", load_noise},
+    {"glyphs", "", [](Text) -> DataSet { return make_glyphs(); },
+     [](Text) -> Description {
+       return {false, GlyphSetting{}.train};
+     }},
+    {"mnist", "DIR", [](Text folder) -> DataSet { return read_mnist(folder); },
+     [](Text folder) -> Description {
+       return {false, count_mnist(folder)};
+     }},
+    {"cifar10", "DIR", [](Text folder) -> DataSet { return read_cifar10(folder); },
+     [](Text folder) -> Description {
+       return {false, count_cifar10(folder)};
+     }},
+    {"text", "FILE", [](Text file) -> DataSet { return read_text(file); },
+     [](Text file) -> Description {
+       return {true, count_text(file)};
+     }},
+    {"noise", "COUNT", [](Text count) -> DataSet { return make_noise(noise_pictures(count)); },
+     [](Text count) -> Description {
+       return {false, noise_pictures(count)};
+     }},
 };
 
 const Form& find_form(std::string_view name, std::string_view kind) {
@@ -48,7 +66,12 @@ const Form& find_form(std::string_view name, std::string_view kind) {
   throw InvalidArgument(concat("unknown data '", name, "'", hint, "; there are ", data_forms()));
 }
 
-DataSet load_named(std::string_view name) {
+struct NamedForm {
+  const Form& form;
+  std::string argument;
+};
+
+NamedForm form_of(std::string_view name) {
   const std::size_t colon = name.find(':');
   const Form& form = find_form(name, name.substr(0, colon));
   std::optional<std::string> argument;
@@ -59,17 +82,28 @@ DataSet load_named(std::string_view name) {
   if (!form.argument.empty() && argument.value_or("").empty()) {
     throw InvalidArgument(concat("bad data '", name, "'; expected ", form.text()));
   }
-  return form.load(argument.value_or(""));
+  return {form, argument.value_or("")};
+}
+
+// Puts `what` in front of what `use` complains of.
+template <class Use>
+auto with_form(std::string_view name, std::string_view what, Use use) {
+  try {
+    const NamedForm named = form_of(name);
+    return use(named.form, named.argument);
+  } catch (const InvalidArgument& error) {
+    throw InvalidArgument(concat(what, ": ", error.what()));
+  }
 }
 
 }  // namespace
 
 DataSet load(std::string_view name, std::string_view what) {
-  try {
-    return load_named(name);
-  } catch (const InvalidArgument& error) {
-    throw InvalidArgument(concat(what, ": ", error.what()));
-  }
+  return with_form(name, what, [](const Form& form, Text argument) { return form.load(argument); });
+}
+
+Description describe(std::string_view name, std::string_view what) {
+  return with_form(name, what, [](const Form& form, Text argument) { return form.describe(argument); });
 }
 
 std::string data_forms() {

@@ -60,39 +60,66 @@ std::uint32_t read_side(InputFile& file, int header_bytes, std::string_view what
   return side;
 }
 
-// What follows the header and is all that does. Nothing is reserved for what cannot be there.
-std::vector<std::uint8_t> read_rest(InputFile& file, std::uint64_t bytes, int header_bytes,
-                                    const std::string& promise) {
+// What a header promises to follow it.
+struct Promise {
+  std::uint64_t bytes = 0;
+  unsigned header_bytes = 0;
+  std::string text;  // "60000 labels"
+
+  std::string expected() const { return concat("; ", text, " need ", bytes + header_bytes); }
+};
+
+// As far as the file's size tells. Nothing is reserved for what cannot be there.
+void check_size(const InputFile& file, const Promise& promise) {
   const std::uint64_t room = file.most_bytes();
-  if (bytes > kMostBytes) {
-    file.refuse(concat("promises ", promise, ", ", bytes, " bytes; allowed: up to ", kMostBytes));
+  if (promise.bytes > kMostBytes) {
+    file.refuse(
+        concat("promises ", promise.text, ", ", promise.bytes, " bytes; allowed: up to ", kMostBytes));
   }
-  const std::string expected = concat("; ", promise, " need ", bytes + static_cast<unsigned>(header_bytes));
-  if (bytes + static_cast<unsigned>(header_bytes) > room) {
-    file.refuse(concat("is cut off: it has ", file.packed() ? "at most " : "", room, " bytes", expected));
+  if (promise.bytes + promise.header_bytes > room) {
+    file.refuse(
+        concat("is cut off: it has ", file.packed() ? "at most " : "", room, " bytes", promise.expected()));
   }
-  std::vector<std::uint8_t> rest(bytes);
-  if (const std::size_t got = file.read(rest); got < bytes) {
-    file.refuse(concat("is cut off: it has ", got + static_cast<unsigned>(header_bytes), " bytes", expected));
+  if (!file.packed() && promise.bytes + promise.header_bytes < room)
+    file.refuse(concat("has bytes behind its end", promise.expected()));
+}
+
+// What follows the header and is all that does.
+std::vector<std::uint8_t> read_rest(InputFile& file, const Promise& promise) {
+  check_size(file, promise);
+  std::vector<std::uint8_t> rest(promise.bytes);
+  if (const std::size_t got = file.read(rest); got < promise.bytes) {
+    file.refuse(concat("is cut off: it has ", got + promise.header_bytes, " bytes", promise.expected()));
   }
   std::array<std::uint8_t, 1> more{};
-  if (file.read(more) > 0) file.refuse(concat("has bytes behind its end", expected));
+  if (file.read(more) > 0) file.refuse(concat("has bytes behind its end", promise.expected()));
   return rest;
 }
 
+// A file of pictures, of which the header is read.
+struct PictureFile {
+  explicit PictureFile(const fs::path& path) : file(path, InputFile::Gzip::kMayBe) {
+    constexpr int kHeaderBytes = 16;
+    check_magic(file, kPictures, kHeaderBytes);
+    count = read_number(file, kHeaderBytes);
+    if (count == 0) file.refuse("has 0 pictures; expected at least 1");
+    images.height = static_cast<int>(read_side(file, kHeaderBytes, "rows"));
+    images.width = static_cast<int>(read_side(file, kHeaderBytes, "columns"));
+    images.classes = kClasses;
+    promise = {count * std::uint64_t{images.picture_bytes()}, kHeaderBytes,
+               concat(count, " pictures of ", images.height, " x ", images.width)};
+  }
+
+  InputFile file;
+  std::uint32_t count = 0;
+  Images images;  // without pictures
+  Promise promise;
+};
+
 Images read_pictures(const fs::path& path) {
-  constexpr int kHeaderBytes = 16;
-  InputFile file(path, InputFile::Gzip::kMayBe);
-  check_magic(file, kPictures, kHeaderBytes);
-  const std::uint32_t count = read_number(file, kHeaderBytes);
-  if (count == 0) file.refuse("has 0 pictures; expected at least 1");
-  Images images;
-  images.height = static_cast<int>(read_side(file, kHeaderBytes, "rows"));
-  images.width = static_cast<int>(read_side(file, kHeaderBytes, "columns"));
-  images.classes = kClasses;
-  images.pixels = read_rest(file, count * std::uint64_t{images.picture_bytes()}, kHeaderBytes,
-                            concat(count, " pictures of ", images.height, " x ", images.width));
-  return images;
+  PictureFile pictures(path);
+  pictures.images.pixels = read_rest(pictures.file, pictures.promise);
+  return std::move(pictures.images);
 }
 
 std::vector<std::uint8_t> read_labels(const fs::path& path, std::size_t pictures) {
@@ -103,7 +130,7 @@ std::vector<std::uint8_t> read_labels(const fs::path& path, std::size_t pictures
   if (count != pictures) {
     file.refuse(concat("has ", count, " labels; expected ", pictures, ", one for each picture"));
   }
-  std::vector<std::uint8_t> labels = read_rest(file, count, kHeaderBytes, concat(count, " labels"));
+  std::vector<std::uint8_t> labels = read_rest(file, {count, kHeaderBytes, concat(count, " labels")});
   const auto bad = std::find_if(labels.begin(), labels.end(), [](int label) { return label >= kClasses; });
   if (bad != labels.end()) {
     file.refuse(concat("has label ", int{*bad}, " at position ", bad - labels.begin(), "; allowed: 0 to ",
@@ -121,6 +148,28 @@ Images read_part(const fs::path& folder, std::string_view pictures, std::string_
   return images;
 }
 
+// The same without the pictures.
+std::pair<std::size_t, Images> count_part(const fs::path& folder, std::string_view pictures,
+                                          std::string_view labels) {
+  const fs::path label_file = find_file(folder, labels);
+  PictureFile file(find_file(folder, pictures));
+  check_size(file.file, file.promise);
+  read_labels(label_file, file.count);
+  return {file.count, std::move(file.images)};
+}
+
+void check_sizes(const fs::path& folder, const Images& train, const Images& test) {
+  if (train.height == test.height && train.width == test.width) return;
+  throw InvalidArgument(concat("'", folder.string(), "' has training pictures of ", train.height, " x ",
+                               train.width, " and test pictures of ", test.height, " x ", test.width,
+                               "; expected one size"));
+}
+
+void check_names(const fs::path& folder) {
+  check_folder(folder);
+  for (const std::string_view name : kIdxFiles) find_file(folder, name);
+}
+
 void write_file(const fs::path& path, std::initializer_list<std::size_t> header,
                 const std::vector<std::uint8_t>& bytes) {
   record::AtomicFile file(path);
@@ -135,15 +184,17 @@ void write_file(const fs::path& path, std::initializer_list<std::size_t> header,
 }  // namespace
 
 ImageSet read_mnist(const fs::path& folder) {
-  check_folder(folder);
-  for (const std::string_view name : kIdxFiles) find_file(folder, name);
+  check_names(folder);
   ImageSet set{read_part(folder, kIdxFiles[0], kIdxFiles[1]), read_part(folder, kIdxFiles[2], kIdxFiles[3])};
-  if (set.train.height != set.test.height || set.train.width != set.test.width) {
-    throw InvalidArgument(concat("'", folder.string(), "' has training pictures of ", set.train.height, " x ",
-                                 set.train.width, " and test pictures of ", set.test.height, " x ",
-                                 set.test.width, "; expected one size"));
-  }
+  check_sizes(folder, set.train, set.test);
   return set;
+}
+
+std::size_t count_mnist(const fs::path& folder) {
+  check_names(folder);
+  const auto [count, images] = count_part(folder, kIdxFiles[0], kIdxFiles[1]);
+  check_sizes(folder, images, count_part(folder, kIdxFiles[2], kIdxFiles[3]).second);
+  return count;
 }
 
 void write_idx(const fs::path& folder, const ImageSet& set) {

@@ -17,6 +17,10 @@ inline constexpr std::string_view kIdxFiles[] = {"train-images-idx3-ubyte", "tra
 // expected.
 ImageSet read_mnist(const std::filesystem::path& folder);
 
+// How many pictures there are for training, from the headers and sizes of the files, and their labels.
+// Refuses what read_mnist refuses, but does not read the pictures.
+std::size_t count_mnist(const std::filesystem::path& folder);
+
 // Into a folder that is there, plain, replacing files of these names. InvalidArgument if the pictures are not
 // grey; Error if a file cannot be written. A file is there completely or not at all.
 void write_idx(const std::filesystem::path& folder, const ImageSet& set);

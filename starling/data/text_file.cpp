@@ -12,15 +12,27 @@ namespace {
 constexpr std::uint64_t kLeastBytes = 1000;
 constexpr std::uint64_t kMostBytes = 1 << 30;
 
-}  // namespace
-
-TextSet read_text(const std::filesystem::path& path) {
-  InputFile file(path);
+std::uint64_t size_of(const InputFile& file) {
   const std::uint64_t size = file.most_bytes();
   if (size == 0) file.refuse(concat("is empty; expected at least ", kLeastBytes, " bytes of text"));
   if (size < kLeastBytes || size > kMostBytes) {
     file.refuse(concat("has ", size, " bytes; allowed: ", kLeastBytes, " to ", kMostBytes));
   }
+  return size;
+}
+
+std::uint64_t test_bytes(std::uint64_t size) { return size / 10; }
+
+}  // namespace
+
+std::size_t count_text(const std::filesystem::path& path) {
+  const std::uint64_t size = size_of(InputFile(path));
+  return size - test_bytes(size);
+}
+
+TextSet read_text(const std::filesystem::path& path) {
+  InputFile file(path);
+  const std::uint64_t size = size_of(file);
   std::vector<std::uint8_t> text(size);
   if (const std::size_t got = file.read(text); got < size) {
     file.refuse(concat("ended after ", got, " bytes while it was read; expected ", size));
@@ -35,7 +47,7 @@ TextSet read_text(const std::filesystem::path& path) {
     set.alphabet.push_back(static_cast<char>(byte));
   }
   for (std::uint8_t& byte : text) byte = index[byte];
-  const auto cut = text.end() - static_cast<std::ptrdiff_t>(size / 10);
+  const auto cut = text.end() - static_cast<std::ptrdiff_t>(test_bytes(size));
   set.test.assign(cut, text.end());
   text.erase(cut, text.end());
   set.train = std::move(text);

@@ -56,14 +56,19 @@ struct TrainOptions {
 };
 
 // What a run must have in common with the one whose checkpoint it goes on from.
-inline data::RunKeys run_keys(const TrainOptions& setting, const std::string& strategy, int workers) {
+inline data::RunKeys run_keys(const TrainOptions& setting, std::size_t samples, const std::string& strategy,
+                              int workers) {
   return {{"strategy", strategy},
           {"workers", std::to_string(workers)},
           {"model", setting.model},
-          {"samples", std::to_string(training_samples(*setting.data))},
+          {"samples", std::to_string(samples)},
           {"batch", std::to_string(setting.batch)},
           {"optimizer", std::string(optim::name_of(setting.optimizer.kind))},
           {"seed", std::to_string(setting.seed)}};
+}
+
+inline data::RunKeys run_keys(const TrainOptions& setting, const std::string& strategy, int workers) {
+  return run_keys(setting, training_samples(*setting.data), strategy, workers);
 }
 
 // Of one epoch and worker, with equal shards. InvalidArgument if there is less than one.

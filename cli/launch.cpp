@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/common/find_program.h"
+#include "cli/common/shared_flags.h"
 #include "cli/common/strategy_flags.h"
 #include "cli/launch_hosts.h"
 #include "starling/core/error.h"
@@ -13,12 +14,21 @@
 namespace starling::cli {
 namespace {
 
-struct LaunchText {
-  std::string workers = "1";
+struct LaunchFlags {
+  Given<long long> workers;
   std::string strategy = "allreduce";
-  std::string link;
+  Given<transport::Link> link;
   HostFlags hosts;
 };
+
+void add_launch_flags(CLI::App& command, LaunchFlags& flags) {
+  const SharedFlags& shared = shared_flags();
+  command.allow_extras();
+  add(command, shared.workers, flags.workers)->default_str("1; on hosts: as many as they take");
+  add(command, shared.strategy, flags.strategy)->capture_default_str();
+  add(command, shared.link, flags.link);
+  add_host_flags(command, flags.hosts);
+}
 
 // What comes after the first "--".
 std::vector<std::string> program_in(const std::vector<std::string>& words) {
@@ -35,12 +45,31 @@ void check_program(const std::string& name) {
     throw InvalidArgument(concat("launch: '", name, "' is not a program that can be run"));
 }
 
-int workers_on_hosts(const launch::HostsPlan& plan, const CLI::Option& given, const std::string& text) {
+int workers_on_hosts(const launch::HostsPlan& plan, const Given<long long>& workers) {
   const int slots = launch::slots_of(plan.hosts);
   const int most = join::kMostMeetingRanks - 1;
   if (slots > most) throw InvalidArgument(concat("--hosts: ", slots, " workers; allowed: up to ", most));
-  return given.count() == 0 ? slots
-                            : static_cast<int>(parse_integer(text, "--workers, on these hosts", 1, slots));
+  return in_range(workers, "--workers, on these hosts", slots, 1, slots);
+}
+
+launch::LaunchPlan plan_launch(const LaunchFlags& flags, const std::vector<std::string>& words,
+                               const CLI::App& command) {
+  launch::LaunchPlan plan;
+  plan.command = program_in(words);
+  plan.elsewhere = plan_hosts(flags.hosts);
+  if (plan.elsewhere) {
+    if (flags.link)
+      throw InvalidArgument("--link is emulated on one host; allowed: without --hosts and --hostfile");
+    plan.workers = workers_on_hosts(*plan.elsewhere, flags.workers);
+  } else {
+    check_program(plan.command.front());
+    plan.workers = in_range(flags.workers, "--workers", 1, 1, launch::kMostWorkers);
+  }
+  plan.strategy = flags.strategy;
+  plan.link = flags.link.optional();
+  plan.options =
+      read_strategy_flags(strategy::find_strategy(plan.strategy), command.remaining(), flags_of(command));
+  return plan;
 }
 
 }  // namespace
@@ -48,35 +77,13 @@ int workers_on_hosts(const launch::HostsPlan& plan, const CLI::Option& given, co
 void add_launch(CLI::App& app, std::vector<std::string> words, int& exit_code) {
   CLI::App* const command =
       app.add_subcommand("launch", "Start the processes of a run on this host or on several");
-  command->allow_extras();
-  const auto text = std::make_shared<LaunchText>();
-  CLI::Option* const workers =
-      command->add_option("-n,--workers", text->workers, "how many (1; on hosts: as many as these take)");
-  command->add_option("--strategy", text->strategy,
-                      "as in `starling strategies` (allreduce); its options are flags, too");
-  CLI::Option* const link = command->add_option(
-      "--link", text->link, "emulated between the ranks, as if each had its own host: 1gbe, 40gbit/5us, ...");
-  add_host_flags(*command, text->hosts);
+  const auto flags = std::make_shared<LaunchFlags>();
+  add_launch_flags(*command, *flags);
   command->footer(
       "starling launch -n 4 --strategy ps --mode asp -- ./my_program its arguments\n"
       "starling launch --hosts node1:4,node2:4 -- ./my_program its arguments");
-  command->callback([command, workers, link, text, words = std::move(words), &exit_code] {
-    launch::LaunchPlan plan;
-    plan.command = program_in(words);
-    plan.elsewhere = plan_hosts(text->hosts);
-    if (plan.elsewhere) {
-      if (link->count() > 0)
-        throw InvalidArgument("--link is emulated on one host; allowed: without --hosts and --hostfile");
-      plan.workers = workers_on_hosts(*plan.elsewhere, *workers, text->workers);
-    } else {
-      check_program(plan.command.front());
-      plan.workers = static_cast<int>(parse_integer(text->workers, "--workers", 1, launch::kMostWorkers));
-    }
-    plan.strategy = text->strategy;
-    if (link->count() > 0) plan.link = transport::parse_link(text->link, "--link");
-    plan.options =
-        read_strategy_flags(strategy::find_strategy(plan.strategy), command->remaining(), flags_of(*command));
-    exit_code = launch::launch(plan);
+  command->callback([command, flags, words = std::move(words), &exit_code] {
+    exit_code = launch::launch(plan_launch(*flags, words, *command));
   });
 }
 

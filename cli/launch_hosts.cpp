@@ -126,14 +126,15 @@ void choose_variables(HostsPlan& plan, const std::vector<std::string>& asked) {
 }  // namespace
 
 void add_host_flags(CLI::App& command, HostFlags& flags) {
-  command.add_option("--hosts", flags.hosts, "on these hosts, by ssh: a:4,b:4 (this host)");
-  command.add_option("--hostfile", flags.hostfile, "the same from a file: a host a line, as in 'a slots=4'");
-  command.add_option("--agent", flags.agent, "instead of ssh: a command that is called like it");
+  command.add_option("--hosts", flags.hosts,
+                     "hosts to start on over ssh, with their numbers of workers: a:4,b:4 (this host)");
+  command.add_option("--hostfile", flags.hostfile, "file with a host on each line, as in 'a slots=4'");
+  command.add_option("--agent", flags.agent, "command to use instead of ssh, called like it");
   command.add_option("--rendezvous", flags.rendezvous,
-                     "where rank 0, on the first host, listens: HOST:PORT (its name, a port by chance)");
+                     "HOST:PORT where rank 0 listens, on the first host (its name, any free port)");
   command
       .add_option("--env", flags.variables,
-                  "a variable for the processes on the hosts: NAME or NAME=VALUE; repeatable")
+                  "environment variable for the processes on the hosts: NAME or NAME=VALUE; repeatable")
       ->allow_extra_args(false);
 }
 

@@ -6,15 +6,8 @@
 #include <cstring>
 #include <new>
 
-#include "cli/bench/bench.h"
+#include "cli/commands.h"
 #include "cli/common/rank0_errors.h"
-#include "cli/compare.h"
-#include "cli/data.h"
-#include "cli/info.h"
-#include "cli/launch.h"
-#include "cli/simulate/simulate.h"
-#include "cli/strategies.h"
-#include "cli/train/train.h"
 #include "starling/core/error.h"
 #include "starling/core/version.h"
 
@@ -61,9 +54,17 @@ int flush_output() {
   return complain(concat("cannot write to standard output: ", std::strerror(errno)), kFailed);
 }
 
-// "--steps=" has an empty value; CLI11 would take the next word for it. The program that `launch` starts,
-// after
-// "--", is not for CLI11.
+// CLI11 checks the values of flags before it looks for --help; a user who asks for help gets it.
+void keep_help_only(std::vector<std::string>& words) {
+  const auto is_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
+  if (std::none_of(words.begin(), words.end(), is_help)) return;
+  const auto is_flag = [](const std::string& word) { return word.starts_with("-"); };
+  words.erase(std::find_if(words.begin(), words.end(), is_flag), words.end());
+  words.emplace_back("--help");
+}
+
+// "--steps=" has an empty value; CLI11 would take the next word for it. The words behind "--" are for the
+// program that `launch` starts.
 std::vector<std::string> words_of(int argc, const char* const* argv) {
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
@@ -73,6 +74,7 @@ std::vector<std::string> words_of(int argc, const char* const* argv) {
     words.emplace_back(word.substr(0, word.size() - (empty_value ? 1 : 0)));
     if (empty_value) words.emplace_back();
   }
+  keep_help_only(words);
   return words;
 }
 
@@ -94,6 +96,8 @@ int run(CLI::App& app, std::vector<std::string> words, const int& exit_code) {
   } catch (const CLI::CallForVersion& version) {
     std::printf("%s\n", version.what());
     return flush_output();
+  } catch (const CLI::ValidationError& error) {  // names the value and what is allowed
+    return refuse_once(named_command(app), error.what());
   } catch (const CLI::ParseError& error) {
     const CLI::App& command = named_command(app);
     return refuse_once(command, concat(error.what(), " (see ", name_of(command), " --help)"));
@@ -113,15 +117,8 @@ int run(CLI::App& app, std::vector<std::string> words, const int& exit_code) {
 int main(int argc, char** argv) {
   CLI::App app("Data-parallel training on machines that are not equal", "starling");
   app.set_version_flag("--version", std::string("starling ") + starling::version());
-  starling::cli::add_info(app);
-  starling::cli::add_bench(app);
   const std::vector<std::string> words(argv + std::min(argc, 2), argv + argc);
   int exit_code = 0;
-  starling::cli::add_simulate(app, words);
-  starling::cli::add_train(app, words, exit_code);
-  starling::cli::add_compare(app);
-  starling::cli::add_strategies(app);
-  starling::cli::add_data(app);
-  starling::cli::add_launch(app, words, exit_code);
+  starling::cli::add_commands(app, words, exit_code);
   return starling::cli::run(app, starling::cli::words_of(argc, argv), exit_code);
 }

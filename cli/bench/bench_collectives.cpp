@@ -138,12 +138,12 @@ void check_environment() {
 void add_bench_collectives(CLI::App& bench) {
   CLI::App* const command = bench.add_subcommand("collectives", "Collectives against those of MPI and Gloo");
   const auto text = std::make_shared<BenchText>();
-  command->add_option("--ranks", text->ranks, "Numbers of ranks, one after the other")->capture_default_str();
-  command->add_option("--sizes", text->sizes, "Bytes of the vectors, with k, m or g")->capture_default_str();
+  command->add_option("--ranks", text->ranks, "numbers of ranks to measure, one after the other")->capture_default_str();
+  command->add_option("--sizes", text->sizes, "sizes of the vectors in bytes, with k, m or g")->capture_default_str();
   command->add_option("--ops", text->ops, "allreduce, broadcast, allgather")->capture_default_str();
   command->add_option("--against", text->against, "mpi, gloo, or none")->capture_default_str();
-  command->add_option("--rounds", text->rounds, "Rounds, of which the median counts")->capture_default_str();
-  command->add_option("--json", text->json, "Also write the results to this file; - for standard output");
+  command->add_option("--rounds", text->rounds, "rounds, whose median counts")->capture_default_str();
+  command->add_option("--json", text->json, "also writes the results to this file; - for standard output");
   command->callback([command, text] {
     const int started = ranks_started();
     if (started > 1 && command->count("--ranks") == 0) text->ranks = std::to_string(started);

@@ -228,20 +228,10 @@ void TrainBench::write_json() {
 
 void add_bench_train(CLI::App& bench) {
   CLI::App* const command = bench.add_subcommand("train", "Training against PyTorch's DDP");
-  const auto text = std::make_shared<BenchTrainText>();
-  command->add_option("--against", text->against, "ddp or none")->capture_default_str();
-  command->add_option("--workers", text->workers, "Workers of a group")->capture_default_str();
-  command
-      ->add_option("--slow", text->slow, "WORKER:FACTOR,..., as in 1:4: that worker is so many times slower")
-      ->allow_extra_args(false)
-      ->type_name("TEXT");
-  command->add_option("--strategies", text->strategies, "Strategies with their options, between commas")
-      ->capture_default_str();
-  command->add_option("--steps", text->steps, "Timed steps of each worker")->capture_default_str();
-  command->add_option("--rounds", text->rounds, "Rounds, of which the median counts")->capture_default_str();
-  command->add_option("--json", text->json, "Also write the results to this file; - for standard output");
-  command->callback([text] {
-    BenchTrainOptions options = parse_options(*text);
+  const auto flags = std::make_shared<BenchTrainFlags>();
+  add_bench_train_flags(*command, *flags);
+  command->callback([flags] {
+    BenchTrainOptions options = parse_options(*flags);
     check_report(options.json);
     TrainBench(std::move(options)).run();
   });

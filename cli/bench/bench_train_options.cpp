@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "cli/common/shared_flags.h"
 #include "cli/common/strategy_flags.h"
+#include "starling/cluster/cluster_flags.h"
 #include "starling/core/error.h"
 #include "starling/core/text.h"
 
@@ -11,22 +13,24 @@ namespace {
 
 constexpr int kMostWorkers = 64;
 constexpr int kMostRounds = 1000;
-constexpr long long kMostSteps = 1'000'000;
+constexpr std::uint64_t kMostBenchSteps = 1'000'000;
 constexpr double kSlowest = 1000;
 
-// "1:4" and "0:2,1:4"
-void parse_slow(const std::string& text, std::vector<double>& slow) {
-  const std::vector<std::string> entries = split(text, ',');
-  if (entries.empty()) throw InvalidArgument("--slow: '' names nothing; allowed: WORKER:FACTOR, as in 1:4");
-  for (const std::string& entry : entries) {
-    const std::size_t colon = entry.find(':');
-    if (colon == std::string::npos) {
-      throw InvalidArgument(concat("--slow: bad entry '", entry, "'; allowed: WORKER:FACTOR, as in 1:4"));
-    }
-    const auto last = static_cast<long long>(slow.size()) - 1;
-    const auto worker = static_cast<std::size_t>(parse_integer(entry.substr(0, colon), "--slow", 0, last));
-    slow[worker] = parse_number(entry.substr(colon + 1), "--slow", 1, kSlowest);
+// Factors of the whole run, by worker.
+std::vector<double> read_slow(const BenchTrainFlags& flags, int workers) {
+  const cluster::Cluster cluster =
+      cluster::make_cluster({.workers = std::to_string(workers), .slow = flags.slow});
+  if (!cluster.faults.empty()) {
+    throw InvalidArgument(concat("--slow: '", join_texts(flags.slow, ","),
+                                 "' has times; allowed in bench: WORKER:FACTOR for the whole run"));
   }
+  std::vector<double> slow;
+  for (const cluster::WorkerSpec& worker : cluster.workers) slow.push_back(1 / worker.speed);
+  for (const double factor : slow) {
+    if (factor >= 1 && factor <= kSlowest) continue;
+    throw InvalidArgument(concat("--slow: a factor of ", factor, "; allowed in bench: 1 to ", kSlowest));
+  }
+  return slow;
 }
 
 std::vector<std::string> parse_strategy(const std::string& text, int workers) {
@@ -51,22 +55,36 @@ double BenchTrainOptions::summed_speed() const {
   return speed;
 }
 
-BenchTrainOptions parse_options(const BenchTrainText& text) {
+void add_bench_train_flags(CLI::App& command, BenchTrainFlags& flags) {
+  const SharedFlags& shared = shared_flags();
+  command.add_option("--against", flags.against, "ddp or none")->capture_default_str();
+  add(command, shared.workers, flags.workers)->default_str("2");
+  add(command, shared.slow, flags.slow);
+  command.add_option("--strategies", flags.strategies, "strategies with their options, between commas")
+      ->capture_default_str();
+  add(command, shared.steps, flags.steps)->default_str("60");
+  command.add_option("--rounds", flags.rounds, "rounds, whose median counts")->capture_default_str();
+  command.add_option("--json", flags.json, "also writes the results to this file; - for standard output");
+}
+
+BenchTrainOptions parse_options(const BenchTrainFlags& flags) {
   BenchTrainOptions options;
-  if (text.against != "ddp" && text.against != "none") {
-    throw InvalidArgument(concat("--against: '", text.against, "' is not one of ddp, none"));
+  if (flags.against != "ddp" && flags.against != "none") {
+    throw InvalidArgument(concat("--against: '", flags.against, "' is not one of ddp, none"));
   }
-  options.ddp = text.against == "ddp";
-  options.workers = static_cast<int>(parse_integer(text.workers, "--workers", 1, kMostWorkers));
-  options.slow.assign(static_cast<std::size_t>(options.workers), 1);
-  for (const std::string& slow : text.slow) parse_slow(slow, options.slow);
-  for (const std::string& strategy : split(text.strategies, ',')) {
+  options.ddp = flags.against == "ddp";
+  options.workers = in_range(flags.workers, "--workers", 2, 1, kMostWorkers);
+  options.slow = read_slow(flags, options.workers);
+  for (const std::string& strategy : split(flags.strategies, ',')) {
     options.strategies.push_back(parse_strategy(strategy, options.workers));
   }
   if (options.strategies.empty()) throw InvalidArgument("--strategies: '' names no strategy");
-  options.steps = static_cast<std::uint64_t>(parse_integer(text.steps, "--steps", 1, kMostSteps));
-  options.rounds = static_cast<int>(parse_integer(text.rounds, "--rounds", 1, kMostRounds));
-  options.json = text.json;
+  options.steps = flags.steps.value_or(60);
+  if (options.steps > kMostBenchSteps)
+    throw InvalidArgument(
+        concat("--steps: '", flags.steps.text(), "'; allowed in bench: 1 to ", kMostBenchSteps));
+  options.rounds = static_cast<int>(parse_integer(flags.rounds, "--rounds", 1, kMostRounds));
+  options.json = flags.json;
   return options;
 }
 

@@ -1,21 +1,27 @@
 // The options of `starling bench train`: as they are typed, and as they are used.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "cli/common/flag.h"
+
 namespace starling::cli {
 
-struct BenchTrainText {
+// As given: each value is checked for itself.
+struct BenchTrainFlags {
   std::string against = "ddp";
-  std::string workers = "2";
+  Given<long long> workers;
   std::vector<std::string> slow;
   std::string strategies = "allreduce,allreduce --schedule ddp,local-sgd,dpsgd,ps --mode asp";
-  std::string steps = "60";
+  Given<std::uint64_t> steps;
   std::string rounds = "3";
   std::string json;
 };
+
+void add_bench_train_flags(CLI::App& command, BenchTrainFlags& flags);
 
 struct BenchTrainOptions {
   bool ddp = true;
@@ -32,6 +38,6 @@ struct BenchTrainOptions {
 };
 
 // Throws InvalidArgument naming the value and what is allowed.
-BenchTrainOptions parse_options(const BenchTrainText& text);
+BenchTrainOptions parse_options(const BenchTrainFlags& flags);
 
 }  // namespace starling::cli

@@ -6,26 +6,27 @@
 namespace starling::cli {
 namespace {
 
-void refuse(const SimulateText::Given& value, std::string_view flag, bool useless, std::string_view why) {
-  if (value && useless) throw InvalidArgument(concat(flag, ": '", *value, "'; ", why));
+template <class Value>
+void refuse(const Given<Value>& value, std::string_view flag, bool useless, std::string_view why) {
+  if (value && useless) throw InvalidArgument(concat(flag, ": '", value.text(), "'; ", why));
 }
 
 }  // namespace
 
-void check_use(const SimulateText& text) {
-  const std::string& workload = text.workload;
+void check_use(const SimulateFlags& flags) {
+  const std::string& workload = flags.workload;
   const bool replay = workload.starts_with("replay:");
-  refuse(text.params, "--params", replay || workload == "mlp",
+  refuse(flags.params, "--params", replay || workload == "mlp",
          concat("workload ", workload, " has a size of its own; allowed with quadratic, logistic"));
-  refuse(text.noise, "--noise", workload != "quadratic",
+  refuse(flags.noise, "--noise", workload != "quadratic",
          concat("workload ", workload, " has none; allowed with quadratic"));
-  refuse(text.data_seed, "--data-seed", replay, concat("workload ", workload, " has no data"));
-  refuse(text.step_time, "--step-time", replay, concat("workload ", workload, " has times of its own"));
-  refuse(text.momentum, "--momentum", text.optimizer != "sgd",
-         concat(text.optimizer, " has none; allowed with sgd"));
-  refuse(text.seed, "--seed", text.seeds.has_value(), "allowed: either --seed or --seeds");
-  if (text.nesterov && text.optimizer != "sgd") throw InvalidArgument("--nesterov: allowed with sgd");
-  if (text.force && !text.out) throw InvalidArgument("--force needs --out, whose files it replaces");
+  refuse(flags.data_seed, "--data-seed", replay, concat("workload ", workload, " has no data"));
+  refuse(flags.step_time, "--step-time", replay, concat("workload ", workload, " has times of its own"));
+  refuse(flags.momentum, "--momentum", flags.optimizer != "sgd",
+         concat(flags.optimizer, " has none; allowed with sgd"));
+  refuse(flags.seed, "--seed", static_cast<bool>(flags.seeds), "allowed: either --seed or --seeds");
+  if (flags.nesterov && flags.optimizer != "sgd") throw InvalidArgument("--nesterov: allowed with sgd");
+  if (flags.force && !flags.out) throw InvalidArgument("--force needs --out, whose files it replaces");
 }
 
 std::optional<double> known_steps(const sim::Simulation& simulation) {

@@ -1,4 +1,4 @@
-// What is refused before the work of `starling simulate` although each flag for itself is fine.
+// Checks of what `starling simulate` was asked for that concern several flags.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace starling::cli {
 
-// A flag that would change nothing: who gave it expects otherwise.
-void check_use(const SimulateText& text);
+// Refuses a flag that would change nothing.
+void check_use(const SimulateFlags& flags);
 
-// Models, and notes of all steps, that would not fit into so many bytes.
+// Refuses models, and records of all steps, that do not fit into so many bytes.
 void check_memory(const sim::Simulation& simulation, std::size_t parameters, std::size_t memory);
 
-// Targets that cannot be reached.
+// Refuses targets that cannot be reached.
 void check_targets(const sim::Simulation& simulation, const std::string& workload);
 
 // How many steps all workers make together, if nothing but --steps ends the run.

@@ -1,9 +1,9 @@
 #include "cli/simulate/simulate_plan.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
-#include "cli/common/flag_parsing.h"
 #include "cli/common/strategy_flags.h"
 #include "cli/simulate/simulate_checks.h"
 #include "starling/collective/select.h"
@@ -12,93 +12,73 @@
 namespace starling::cli {
 namespace {
 
-constexpr long long kMostParameters = 1'000'000'000;
-constexpr long long kMostSeeds = 100'000;
-
-constexpr auto kHighestSeed = std::numeric_limits<long long>::max();
-
-// "1..100", both ends included.
-std::vector<std::uint64_t> read_seeds(const std::string& text) {
-  const std::string what = concat("--seeds: '", text, "'");
-  const std::size_t dots = text.find("..");
-  if (dots == std::string::npos) throw InvalidArgument(concat(what, "; allowed: FIRST..LAST, as in 1..100"));
-  const std::uint64_t first = whole(text.substr(0, dots), what, 0, kHighestSeed);
-  const std::uint64_t last = whole(text.substr(dots + 2), what, 0, kHighestSeed);
-  if (last < first || last - first >= kMostSeeds) {
-    throw InvalidArgument(
-        concat(what, "; allowed: FIRST..LAST with 1 to ", kMostSeeds, " seeds, the smaller one first"));
-  }
-  std::vector<std::uint64_t> seeds;
-  for (std::uint64_t seed = first; seed <= last; ++seed) seeds.push_back(seed);
-  return seeds;
-}
-
-optim::OptimizerSpec read_optimizer(const SimulateText& text) {
+optim::OptimizerSpec read_optimizer(const SimulateFlags& flags) {
   optim::OptimizerSpec spec;
-  spec.kind = optim::parse_optimizer(text.optimizer, "--optimizer");
-  spec.learning_rate = parse_number(text.lr, "--lr", 0, kLarge);
-  spec.momentum = parse_number(text.momentum.value_or("0"), "--momentum", 0, 1);
-  spec.weight_decay = parse_number(text.weight_decay, "--weight-decay", 0, kLarge);
-  spec.clip_norm = parse_number(text.clip_norm, "--clip-norm", 0, kLarge);
-  spec.nesterov = text.nesterov;
+  spec.kind = optim::parse_optimizer(flags.optimizer, "--optimizer");
+  spec.learning_rate = flags.lr.value_or(0.1);
+  spec.momentum = flags.momentum.value_or(0);
+  spec.weight_decay = flags.weight_decay.value_or(0);
+  spec.clip_norm = flags.clip_norm.value_or(0);
+  spec.nesterov = flags.nesterov;
   optim::check(spec);
   return spec;
 }
 
-sim::WorkloadSetting read_workload(const SimulateText& text, std::size_t workers) {
+cluster::Cluster read_cluster(const SimulateFlags& flags) {
+  cluster::ClusterFlags texts = flags.cluster;
+  if (flags.workers) texts.workers = flags.workers.text();
+  return cluster::make_cluster(texts);
+}
+
+sim::WorkloadSetting read_workload(const SimulateFlags& flags, std::size_t workers) {
   sim::WorkloadSetting setting;
-  setting.seed = whole(text.data_seed.value_or("1"), "--data-seed", 0, kHighestSeed);
+  setting.seed = flags.data_seed.value_or(1);
   setting.workers = static_cast<int>(workers);
-  setting.parameters = whole(text.params.value_or("100"), "--params", 1, kMostParameters);
-  if (text.batch) setting.batch = whole(*text.batch, "--batch", 1, kLargestBatch);
-  setting.noise = parse_number(text.noise.value_or("1"), "--noise", 0, kLarge);
+  setting.parameters = flags.params.value_or(100);
+  if (flags.batch) setting.batch = *flags.batch;
+  setting.noise = flags.noise.value_or(1);
   return setting;
 }
 
-void read_end(const SimulateText& text, sim::Simulation& simulation) {
-  if (text.time) {
-    simulation.until = Time(positive_duration(*text.time, "--time"));
+void read_end(const SimulateFlags& flags, sim::Simulation& simulation) {
+  if (flags.time) {
+    simulation.until = Time(*flags.time);
     simulation.steps = std::numeric_limits<std::uint64_t>::max();
   }
-  if (text.steps) simulation.steps = whole(*text.steps, "--steps", 1, kMostSteps);
-  if (text.target_loss) {
-    simulation.target_loss = parse_number(*text.target_loss, "--target-loss", -kLarge, kLarge);
-  }
-  if (text.target_accuracy) {
-    simulation.target_accuracy = parse_number(*text.target_accuracy, "--target-accuracy", 0, 1);
-  }
-  simulation.stop_at_target = text.stop_at_target;
-  simulation.evaluate_every = whole(text.eval_every, "--eval-every", 1, kMostSteps);
+  if (flags.steps) simulation.steps = *flags.steps;
+  simulation.target_loss = flags.target_loss.optional();
+  simulation.target_accuracy = flags.target_accuracy.optional();
+  simulation.stop_at_target = flags.stop_at_target;
+  simulation.evaluate_every = flags.eval_steps.value_or(1);
 }
 
 }  // namespace
 
-SimulatePlan plan_simulation(const SimulateText& text, const std::vector<std::string>& own_flags,
+SimulatePlan plan_simulation(const SimulateFlags& flags, const std::vector<std::string>& own_flags,
                              std::size_t memory) {
   SimulatePlan plan;
   sim::Simulation& simulation = plan.simulation;
-  simulation.strategy = &strategy::find_strategy(text.strategy);
-  simulation.options = read_strategy_flags(*simulation.strategy, text.strategy_flags, own_flags);
-  simulation.cluster = cluster::make_cluster(text.cluster);
-  simulation.optimizer = read_optimizer(text);
-  simulation.step_seconds = seconds_of(positive_duration(text.step_time.value_or("100ms"), "--step-time"));
-  read_end(text, simulation);
-  plan.study = text.seeds.has_value();
-  plan.seeds = text.seeds ? read_seeds(*text.seeds)
-                          : std::vector{whole(text.seed.value_or("1"), "--seed", 0, kHighestSeed)};
+  simulation.strategy = &strategy::find_strategy(flags.strategy);
+  simulation.options = read_strategy_flags(*simulation.strategy, flags.strategy_flags, own_flags);
+  simulation.cluster = read_cluster(flags);
+  simulation.optimizer = read_optimizer(flags);
+  simulation.step_seconds = seconds_of(flags.step_time.value_or(std::chrono::milliseconds(100)));
+  read_end(flags, simulation);
+  plan.study = static_cast<bool>(flags.seeds);
+  plan.seeds = flags.seeds.value_or({flags.seed.value_or(1)});
   simulation.seed = plan.seeds.front();
   collective::Selection::from_environment();  // refuses a bad one
 
-  const sim::WorkloadSetting setting = read_workload(text, simulation.cluster.workers.size());
-  check_memory(simulation, text.params ? setting.parameters : 0, memory);
-  simulation.workload = sim::make_workload(text.workload, setting, "--workload");
-  check_use(text);
-  check_targets(simulation, text.workload);
+  const sim::WorkloadSetting setting = read_workload(flags, simulation.cluster.workers.size());
+  check_memory(simulation, flags.params ? setting.parameters : 0, memory);
+  simulation.workload = sim::make_workload(flags.workload, setting, "--workload");
+  check_use(flags);
+  check_targets(simulation, flags.workload);
   sim::check(simulation);
-  plan.workload = text.workload;
-  plan.out = text.out;
-  plan.force = text.force;
-  plan.json = text.json;
+  plan.workload = flags.workload;
+  plan.out = flags.out;
+  plan.force = flags.force;
+  plan.json = flags.json;
   return plan;
 }
 

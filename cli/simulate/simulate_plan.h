@@ -1,52 +1,49 @@
 // What `starling simulate` was asked for: from the words of the command line to a simulation.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/common/flag.h"
 #include "starling/cluster/cluster_flags.h"
 #include "starling/sim/simulation.h"
 
 namespace starling::cli {
 
-// As given; checked by plan_simulation. None: not given, which is not the same as an empty text.
-struct SimulateText {
-  using Given = std::optional<std::string>;
-
+// As given: each value is checked for itself, and plan_simulation checks what goes together.
+struct SimulateFlags {
   std::string strategy = "allreduce";
   std::vector<std::string> strategy_flags;
-  cluster::ClusterFlags cluster;
+  Given<long long> workers;
+  cluster::ClusterFlags cluster;  // without the workers
 
   std::string workload = "quadratic";
-  Given params;
-  Given batch;
-  Given noise;
-  Given data_seed;
-  Given step_time;
+  Given<std::uint64_t> params, batch, data_seed;
+  Given<double> noise;
+  Given<Duration> step_time;
 
   std::string optimizer = "sgd";
-  std::string lr = "0.1";
-  Given momentum;
-  std::string weight_decay = "0";
-  std::string clip_norm = "0";
+  Given<double> lr, momentum, weight_decay, clip_norm;
   bool nesterov = false;
 
-  Given steps;
-  Given time;
-  Given target_loss;
-  Given target_accuracy;
+  Given<std::uint64_t> steps;
+  Given<Duration> time;
+  Given<double> target_loss, target_accuracy;
   bool stop_at_target = false;
-  std::string eval_every = "1";
+  Given<std::uint64_t> eval_steps;
 
-  Given seed;
-  Given seeds;
+  Given<std::uint64_t> seed;
+  Given<std::vector<std::uint64_t>> seeds;
 
-  Given out;
+  std::optional<std::string> out;
   bool force = false;
   bool json = false;
 };
+
+void add_simulate_flags(CLI::App& command, SimulateFlags& flags);
 
 struct SimulatePlan {
   sim::Simulation simulation;
@@ -60,7 +57,7 @@ struct SimulatePlan {
 
 // `own_flags` for suggestions. InvalidArgument for everything that is wrong, also for a flag that would
 // change nothing and for a run that needs more than `memory` bytes.
-SimulatePlan plan_simulation(const SimulateText& text, const std::vector<std::string>& own_flags,
+SimulatePlan plan_simulation(const SimulateFlags& flags, const std::vector<std::string>& own_flags,
                              std::size_t memory);
 
 // What the files of the run will hold at least.

@@ -1,91 +1,140 @@
-#include "cli/common/flag_parsing.h"
-#include "cli/train/train_plan.h"
+#include "cli/train/train_flags.h"
+
+#include <algorithm>
+
+#include "cli/common/shared_flags.h"
 #include "starling/core/error.h"
 #include "starling/data/dataset.h"
+#include "starling/optim/schedule.h"
 #include "starling/torch/model_names.h"
 
 namespace starling::cli {
 namespace {
 
-void add_worker_flags(CLI::App& command, TrainText& text) {
-  constexpr const char* kGroup = "Workers (docs/train.md)";
-  cluster::ClusterFlags& flags = text.cluster;
-  command.add_option("--workers", flags.workers, "how many processes (4)")->group(kGroup);
-  command.add_option("--servers", text.servers, "0: the service is beside worker 0; 1: it has a process")
-      ->group(kGroup);
-  command.add_option("--threads", text.threads, "of each worker (1)")->group(kGroup);
-  command.add_option("--pace", text.pace, "a step takes at least so long, as in 20ms: the rest is slept")
-      ->group(kGroup);
-  command.add_option("--jitter", flags.jitter, kJitterForms)->group(kGroup);
-  const auto add_list = [&](const char* flag, std::vector<std::string>& values, const char* help) {
-    add_repeated(command, flag, values, help, kGroup);
-  };
-  add_list("--slow", flags.slow, "WORKER:FACTOR[@FROM-TO],..., as in 0:4,3:2@10s-20s; may be repeated");
-  add_list("--pause", flags.pause, "WORKER@FROM-TO: stands still; may be repeated");
-  add_list("--kill", flags.kill, "WORKER@TIME: its process is killed; may be repeated");
-  command.add_option("--link", text.link, "caps the links between workers: 1gbe, 10gbe, ..., or 40gbit/5us")
-      ->group(kGroup);
+constexpr int kMostThreads = 1024;
+constexpr int kMostEvalPoints = 64;
+
+// One of some words.
+Grammar<std::string> word_of(std::vector<std::string_view> words, std::string_view kind = "") {
+  return text_like("WORD", [words = std::move(words), kind = std::string(kind)](const std::string& text,
+                                                                                std::string_view flag) {
+    if (std::find(words.begin(), words.end(), text) != words.end()) return;
+    throw InvalidArgument(concat(flag, ": ", kind, "'", text, "'; allowed: ", join_texts(words)));
+  });
 }
 
-void add_learning_flags(CLI::App& command, TrainText& text) {
-  constexpr const char* kGroup = "Training (docs/train.md)";
-  const std::vector<std::string_view> models(std::begin(torch::kModelNames), std::end(torch::kModelNames));
-  command.add_option("--model", text.model, concat(join_texts(models), " (cnn)"))->group(kGroup);
-  command.add_option("--data", text.data, concat(data::data_forms(), " (glyphs)"))->group(kGroup);
-  command
-      .add_option("--shards", text.shards,
-                  "equal: all get as many batches; dynamic: who is ready takes the next")
-      ->group(kGroup);
-  command.add_option("--batch", text.batch, "samples of a worker's step (32)")->group(kGroup);
-  command.add_option("--optimizer", text.optimizer, "sgd, adam, adamw (sgd; charlm: adam)")->group(kGroup);
-  command.add_option("--lr", text.lr, "learning rate (the model's own)")->group(kGroup);
-  command.add_option("--momentum", text.momentum, "of sgd (0.9)")->group(kGroup);
-  command.add_flag("--nesterov", text.nesterov, "of sgd")->group(kGroup);
-  command.add_option("--weight-decay", text.weight_decay, "(0)")->group(kGroup);
-  command.add_option("--clip-norm", text.clip_norm, "largest 2-norm of a gradient; 0: any (0)")
-      ->group(kGroup);
-  command.add_option("--warmup", text.warmup, "steps in which the learning rate grows (0)")->group(kGroup);
-  command.add_option("--lr-schedule", text.schedule, "constant, step, cosine (constant)")->group(kGroup);
+std::vector<std::string_view> model_names() {
+  return {std::begin(torch::kModelNames), std::end(torch::kModelNames)};
 }
 
-void add_run_flags(CLI::App& command, TrainText& text) {
-  constexpr const char* kGroup = "Run (docs/train.md, docs/runs.md)";
-  const auto add = [&](const char* flag, std::optional<std::string>& value, const char* help) {
-    command.add_option(flag, value, help)->group(kGroup);
-  };
-  add("--epochs", text.epochs, "(1, or as many as fit)");
-  add("--steps", text.steps, "of each worker");
-  add("--max-seconds", text.max_seconds, "no step begins later");
-  add("--target-loss", text.target_loss, "ends when the training loss is there");
-  add("--target-accuracy", text.target_accuracy, "ends when the accuracy on the test set is there, 0 to 1");
-  command.add_flag("--no-stop", text.no_stop, "only note when a target is reached")->group(kGroup);
-  add("--eval", text.eval,
-      "after: snapshots are judged after the run; now: beside it, on worker 0's machine");
-  add("--eval-every", text.eval_every, "time between snapshots (500ms; longer in long runs)");
-  add("--eval-points", text.eval_points, "most snapshots to judge (16)");
-  add("--check-sync", text.check_sync, "compare the workers' models every N steps");
-  add("--checkpoint-every", text.checkpoint_every, "steps; into --out");
-  add("--resume", text.resume, "go on from the checkpoint in this run's folder");
-  command.add_option("--seed", text.seed, "of everything random (1)")->group(kGroup);
-  add("--out", text.out, "folder for the run: summary, trace, events, model.safetensors");
-  command.add_flag("--force", text.force, "replace the files of an earlier run in --out")->group(kGroup);
-  command.add_flag("--json", text.json, "print summary.json instead of the table")->group(kGroup);
-  command.add_flag("--launched", text.launched)->group("");
-  command.add_flag("--plain", text.plain)->group("");
+Grammar<std::string> schedule() {
+  return text_like("NAME", [](const std::string& text, auto flag) { optim::parse_schedule(text, flag); });
+}
+
+// Adds flags to one group of a command's help.
+class FlagGroup {
+ public:
+  FlagGroup(CLI::App& command, const char* group) : command_(command), group_(group) {}
+
+  template <class Value, class Target>
+  CLI::Option* add_shared(const Flag<Value>& flag, Target& target) {
+    return add(command_, flag, target)->group(group_);
+  }
+  CLI::Option* add_switch(const Switch& flag, bool& target) {
+    return add(command_, flag, target)->group(group_);
+  }
+  template <class Value, class Target>
+  CLI::Option* add_own(const char* name, const char* help, const Grammar<Value>& grammar, Target& target) {
+    return add_shared(Flag<Value>{name, help, grammar}, target);
+  }
+
+ private:
+  CLI::App& command_;
+  const char* group_;
+};
+
+void add_worker_flags(FlagGroup group, TrainFlags& flags) {
+  const SharedFlags& shared = shared_flags();
+  group.add_shared(shared.workers, flags.workers)->default_str("4");
+  group.add_own("--servers", "0: the strategy's service runs beside worker 0; 1: in a process of its own",
+                whole_number(0, 1), flags.servers);
+  group.add_own("--threads", "threads of each worker", whole_number(1, kMostThreads), flags.threads)
+      ->default_str("1");
+  group.add_own("--pace", "least duration of a step, as in 20ms; the worker sleeps for the rest",
+                positive_time(), flags.pace);
+  group.add_shared(shared.jitter, flags.cluster.jitter);
+  group.add_shared(shared.slow, flags.cluster.slow);
+  group.add_shared(shared.pause, flags.cluster.pause);
+  group.add_shared(shared.kill, flags.cluster.kill);
+  group.add_shared(shared.link, flags.link);
+}
+
+void add_learning_flags(FlagGroup group, TrainFlags& flags) {
+  const SharedFlags& shared = shared_flags();
+  group
+      .add_own("--model", join_texts(model_names()).c_str(), word_of(model_names(), "unknown model "),
+               flags.model)
+      ->capture_default_str();
+  group.add_own("--data", data::data_forms().c_str(), any_text(), flags.data)->capture_default_str();
+  group
+      .add_own("--shards",
+               "equal: every worker gets as many batches; dynamic: a worker takes the next when ready",
+               word_of({"equal", "dynamic"}), flags.shards)
+      ->capture_default_str();
+  group.add_shared(shared.batch, flags.batch)->default_str("32");
+  group.add_shared(shared.optimizer, flags.optimizer)->default_str("sgd; charlm: adam");
+  group.add_shared(shared.lr, flags.lr)->default_str("the model's own");
+  group.add_shared(shared.momentum, flags.momentum)->default_str("0.9");
+  group.add_switch(shared.nesterov, flags.nesterov);
+  group.add_shared(shared.weight_decay, flags.weight_decay)->default_str("0");
+  group.add_shared(shared.clip_norm, flags.clip_norm)->default_str("0");
+  group
+      .add_own("--warmup", "steps in which the learning rate grows to its full value",
+               whole_number(0, kMostSteps), flags.warmup)
+      ->default_str("0");
+  group.add_own("--lr-schedule", "constant, step, cosine", schedule(), flags.schedule)->capture_default_str();
+}
+
+void add_end_flags(FlagGroup group, TrainFlags& flags) {
+  const SharedFlags& shared = shared_flags();
+  group.add_own("--epochs", "passes over the data set", whole_number(1, kMostSteps), flags.epochs)
+      ->default_str("1, or as many as fit");
+  group.add_shared(shared.steps, flags.steps);
+  group.add_shared(shared.max_seconds, flags.max_seconds);
+  group.add_shared(shared.target_loss, flags.target_loss);
+  group.add_shared(shared.target_accuracy, flags.target_accuracy);
+  group.add_switch({"--no-stop", "continues when the target is reached"}, flags.no_stop);
+}
+
+void add_run_flags(FlagGroup group, TrainFlags& flags) {
+  const SharedFlags& shared = shared_flags();
+  add_end_flags(group, flags);
+  group.add_own("--eval", "after: evaluates snapshots after the run; now: during it, on worker 0's machine",
+                word_of({"after", "now"}), flags.eval);
+  group.add_own("--eval-every", "time between two snapshots", positive_time(), flags.eval_every)
+      ->default_str("500ms; longer in long runs");
+  group
+      .add_own("--eval-points", "most snapshots to evaluate", whole_number(1, kMostEvalPoints),
+               flags.eval_points)
+      ->default_str("16");
+  group.add_own("--check-sync", "steps between two comparisons of the workers' models",
+                whole_number(1, kMostSteps), flags.check_sync);
+  group.add_shared(shared.checkpoint_every, flags.checkpoint_every);
+  group.add_shared(shared.resume, flags.resume);
+  group.add_shared(shared.seed, flags.seed)->default_str("1");
+  group.add_shared(shared.out, flags.out);
+  group.add_switch(shared.force, flags.force);
+  group.add_switch(shared.json, flags.json);
 }
 
 }  // namespace
 
-void add_train_flags(CLI::App& command, TrainText& text) {
+void add_train_flags(CLI::App& command, TrainFlags& flags) {
   command.allow_extras();
-  std::vector<std::string_view> names;
-  for (const strategy::StrategyEntry& row : strategy::registry()) names.emplace_back(row.name);
-  command.add_option("--strategy", text.strategy,
-                     concat(join_texts(names), " (", names.front(),
-                            "); its options are flags, too: `starling strategies NAME` shows them"));
-  add_worker_flags(command, text);
-  add_learning_flags(command, text);
-  add_run_flags(command, text);
+  add(command, shared_flags().strategy, flags.strategy)->capture_default_str();
+  add_worker_flags({command, "Workers (docs/train.md)"}, flags);
+  add_learning_flags({command, "Training (docs/train.md)"}, flags);
+  add_run_flags({command, "Run (docs/train.md, docs/runs.md)"}, flags);
 }
 
 }  // namespace starling::cli

@@ -12,22 +12,21 @@
 
 namespace starling::cli {
 
-// What makes this process a worker, beside the flags that it was given.
+// What makes this process a worker, besides its flags.
 struct TrainLaunched {
   Rank rank = 0;
-  std::vector<std::string> words;  // flags, where the launcher knows what the user did not say
   std::vector<std::pair<std::string, std::string>> variables;
 };
 
 // None if the process is alone, and has to start the workers itself. Else the flags are completed: the number
 // of workers is that of the ranks that train, and a strategy that is not named is the launcher's.
 // InvalidArgument if flags and launcher contradict each other, or the environment makes no sense.
-std::optional<TrainLaunched> rank_for(TrainText& text, bool strategy_named,
+std::optional<TrainLaunched> rank_for(TrainFlags& flags, bool strategy_named,
                                       const std::vector<std::string>& own_flags,
                                       const join::EnvironmentVariables& given);
 
 // Does not return.
 [[noreturn]] void become_trainer(const TrainLaunched& rank, const std::string& program,
-                                 const std::vector<std::string>& words);
+                                 const TrainPlan& plan);
 
 }  // namespace starling::cli

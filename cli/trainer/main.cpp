@@ -1,5 +1,5 @@
-// The program starling-trainer: one worker of `starling train`, which starts or becomes it with its own
-// flags. Exit codes as those of starling; 130 after Ctrl-C, 143 after SIGTERM.
+// The program starling-trainer: one worker of `starling train`, which starts or becomes it and hands it the
+// plan of the run. Exit codes as those of starling; 130 after Ctrl-C, 143 after SIGTERM.
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +9,7 @@
 #include "cli/common/rank0_errors.h"
 #include "cli/train/train_output.h"
 #include "cli/train/train_plan.h"
+#include "cli/train/train_plan_json.h"
 #include "cli/train/train_progress.h"
 #include "cli/trainer/plain_loops.h"
 #include "starling/core/error.h"
@@ -32,10 +33,10 @@ void watch_signals() {
   for (const int number : {SIGINT, SIGTERM}) sigaction(number, &action, nullptr);
 }
 
-// The flags were looked at before; data that cannot be read here may be there on the other hosts.
-TrainPlan plan_for(Rank rank, const TrainText& text) {
+// Data that cannot be read here may be readable on the other hosts.
+void load_data(Rank rank, TrainPlan& plan) {
   try {
-    return plan_training(text, {});
+    cli::load_data(plan);
   } catch (const InvalidArgument& error) {
     if (rank == 0) throw;
     let_first_rank_speak();
@@ -43,21 +44,9 @@ TrainPlan plan_for(Rank rank, const TrainText& text) {
   }
 }
 
-TrainPlan read_plan(Rank rank, int argc, char** argv, std::vector<std::string>& words) {
-  CLI::App app("A worker of starling train", "starling-trainer");
-  TrainText text;
-  add_train_flags(app, text);
-  app.parse(argc, argv);
-  text.strategy_flags = app.remaining();
-  words.assign(argv + 1, argv + argc);
-  return plan_for(rank, text);
-}
-
-int run(const TrainPlan& plan, const std::vector<std::string>& words) {
+int run(const TrainPlan& plan) {
   join::RunContext context;
-  const bool leads = context.environment().rank == 0;
-  if (leads && !plan.launched) open_run_folder(plan, words);
-  TrainProgress line(plan, leads && !plan.json);
+  TrainProgress line(plan, context.environment().rank == 0 && !plan.json);
   torch::TrainListener listener;
   listener.interrupted = &interrupted;
   listener.show = [&line](const std::vector<session::Progress>& all, Duration elapsed) {
@@ -68,6 +57,29 @@ int run(const TrainPlan& plan, const std::vector<std::string>& words) {
   line.end();
   if (result) write_run(plan, result->run, result->model);
   return interrupted ? 128 + signal_number : 0;
+}
+
+// `--plan DESCRIPTOR` is how `starling train` hands its plan over; only plain loops take flags.
+int read_and_run(Rank rank, int argc, char** argv) {
+  CLI::App app("A worker of starling train", "starling-trainer");
+  TrainFlags flags;
+  add_train_flags(app, flags);
+  int descriptor = -1;
+  bool plain = false;
+  CLI::Option* const handed = app.add_option("--plan", descriptor);
+  app.add_flag("--plain", plain)->excludes(handed);
+  app.parse(argc, argv);
+  if (plain) {
+    if (!flags.steps) throw InvalidArgument("--plain: allowed with --steps");
+    TrainPlan plan = plan_flags(flags, {});
+    cli::load_data(plan);
+    run_plain_loops(plan);
+    return 0;
+  }
+  if (handed->count() == 0) throw InvalidArgument("starling-trainer is started by starling train");
+  TrainPlan plan = read_plan(descriptor);
+  load_data(rank, plan);
+  return run(plan);
 }
 
 // Who was lost is our launcher's to tell; one of the others says what that did to the run. Other launchers
@@ -87,11 +99,7 @@ int main(int argc, char** argv) {
   try {
     environment = join::read_run_environment();
     watch_signals();
-    std::vector<std::string> words;
-    const TrainPlan plan = read_plan(rank, argc, argv, words);
-    if (!plan.plain) return run(plan, words);
-    run_plain_loops(plan);
-    return 0;
+    return read_and_run(rank, argc, argv);
   } catch (const PeerLost& error) {
     tell_loss(error, environment);
   } catch (const InvalidArgument& error) {

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 
 TEST(BenchTrain, HasTheDocumentedDefaults) {
-  const BenchTrainOptions options = parse_options(BenchTrainText{});
+  const BenchTrainOptions options = parse_options(BenchTrainFlags{});
   EXPECT_TRUE(options.ddp);
   EXPECT_EQ(options.slow, (std::vector<double>{1, 1}));
   ASSERT_EQ(options.strategies.size(), 5U);
@@ -28,10 +28,10 @@ TEST(BenchTrain, HasTheDocumentedDefaults) {
 }
 
 TEST(BenchTrain, SumsTheSpeedsOfUnequalWorkers) {
-  BenchTrainText text;
-  text.workers = "4";
-  text.slow = {"1:4,3:2", "0:1.6"};
-  const BenchTrainOptions options = parse_options(text);
+  BenchTrainFlags flags;
+  flags.workers = {4, "4"};
+  flags.slow = {"1:4,3:2", "0:1.6"};
+  const BenchTrainOptions options = parse_options(flags);
   EXPECT_EQ(options.slow, (std::vector<double>{1.6, 4, 1, 2}));
   EXPECT_EQ(options.slowest(), 4);
   EXPECT_DOUBLE_EQ(options.summed_speed(), 0.625 + 0.25 + 1 + 0.5);
@@ -50,6 +50,7 @@ TEST(BenchTrain, RefusesWhatMakesNoSense) {
   refused({"--slow", "2:4"}, "2", "0 to 1");
   refused({"--slow", "1:0.5"}, "0.5", "1 to 1000");
   refused({"--slow", ""}, "''", "WORKER:FACTOR");
+  refused({"--slow", "1:4@2s-3s"}, "'1:4@2s-3s'", "for the whole run");
   refused({"--strategies", "gossip"}, "gossip", "allreduce");
   refused({"--strategies", "allreduce --mode asp"}, "--mode", "ps");
   refused({"--strategies", "allreduce,,ps"}, "''", "strategy");

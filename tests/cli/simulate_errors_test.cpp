@@ -33,7 +33,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"--target-accuracy 0.5", "quadratic has no accuracy", "logistic, mlp"},
         Bad{"--target-loss 1 --workload replay:vgg16", "replay:vgg16", "quadratic, logistic, mlp"},
         Bad{"--stop-at-target", "--stop-at-target", "--target-loss or --target-accuracy"},
-        Bad{"--eval-every 0", "'0'", "from 1"}, Bad{"--seed -1", "'-1'", "from 0"},
+        Bad{"--eval-steps 0", "'0'", "from 1"}, Bad{"--eval-every 5", "--eval-every", "spelt --eval-steps"},
+        Bad{"--seed -1", "'-1'", "from 0"},
         Bad{"--seed 99999999999999999999", "'99999999999999999999'", "from 0 to 9223372036854775807"},
         Bad{"--seeds 7", "'7'", "FIRST..LAST"}, Bad{"--seeds 5..1", "'5..1'", "the smaller one first"},
         Bad{"--seeds 1..", "'1..'", "whole number"}, Bad{"--seeds 1..2..3", "'1..2..3'", "whole number"},
@@ -98,6 +99,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"--strategy dpsgd --graph star", "'star'", "ring, torus"},
                       Bad{"--strategy dpsgd --graph hypercube --workers 6", "6 ranks", "a power of two"},
                       Bad{"--strategy dpsgd --graph file:/nonexistent", "'/nonexistent'", "cannot be opened"},
+                      Bad{"--strategy ripples --group_size 3", "--group_size:", "spelt --group-size"},
+                      Bad{"--strategy ripples --section=3", "--section:", "spelt --period"},
+                      Bad{"--group_size 3", "--group-size is an option of strategy ripples",
+                          "the options of allreduce are: --algorithm"},
                       Bad{"word", "'word'", "--name value"}, Bad{"-x", "'-x'", "--name value"}));
 
 TEST(Simulate, RefusesHalfWrongClusterFiles) {

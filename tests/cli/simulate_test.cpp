@@ -74,6 +74,16 @@ TEST(Simulate, EventsOfATrackDoNotOverlap) {
   }
 }
 
+TEST(Simulate, RunJsonKeepsItsKeys) {
+  const TemporaryFolder folder;
+  const std::string out = folder.path() + "/run";
+  output_of(simulate("--strategy ripples --group-size 3 --period 2 --steps 2 --out " + out));
+  const Json options = Json::parse(content_of(out + "/run.json"))["options"];
+  EXPECT_EQ(options["group_size"], "3");
+  EXPECT_EQ(options["section"], "2");
+  EXPECT_FALSE(options.contains("period"));
+}
+
 TEST(Simulate, BoundedStalenessKeepsWorkersTogether) {
   const std::string common = "--strategy ps --slow 0:4 --time 20s --target-loss 1 ";
   const Json asp = summary_of(common + "--mode asp");
@@ -145,7 +155,7 @@ TEST(Simulate, DeathsThatEndTheOthersAreFailures) {
 TEST(Simulate, AnInterruptedRunLeavesItsSettingsOnly) {
   const TemporaryFolder folder;
   const std::string out = folder.path() + "/run";
-  const pid_t pid = start_program({"simulate", "--time", "10000h", "--eval-every", "1000", "--out", out});
+  const pid_t pid = start_program({"simulate", "--time", "10000h", "--eval-steps", "1000", "--out", out});
   while (!std::filesystem::exists(out + "/run.json")) {
     ASSERT_EQ(waitpid(pid, nullptr, WNOHANG), 0) << "it has ended";
     usleep(1000);

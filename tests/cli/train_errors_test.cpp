@@ -86,6 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"--servers 2 --strategy ps", "--servers: '2'", "from 0 to 1"},
                       Bad{"--check-sync 3 --strategy dpsgd", "--check-sync", "allowed: allreduce"},
                       Bad{"--strategy dpsgd --graph star", "'star'", "ring, torus"},
+                      Bad{"--strategy ripples --section 3", "--section:", "spelt --period"},
                       Bad{"--schedule ddp --fusion many", "'many'", "default, auto"}));
 
 TEST(TrainErrors, RefusesDataThatIsDamagedOrOfTheWrongKind) {

@@ -1,0 +1,92 @@
+#include "cli/common/shared_flags.h"
+
+#include <limits>
+
+#include "starling/cluster/cluster_flags.h"
+#include "starling/core/text.h"
+#include "starling/optim/optimizer.h"
+#include "starling/strategy/registry.h"
+
+namespace starling::cli {
+namespace {
+
+Flag<std::string> strategy_flag() {
+  std::vector<std::string_view> names;
+  for (const strategy::StrategyEntry& row : strategy::registry()) names.emplace_back(row.name);
+  return {
+      "--strategy",
+      concat(join_texts(names), "; its options are flags too, listed by `starling strategies NAME`"),
+      text_like("NAME", [](const std::string& text, std::string_view) { strategy::find_strategy(text); })};
+}
+
+// --slow and the like; their subjects are checked against the cluster.
+Flag<std::string> fault_flag(std::string name, std::string type, std::string help) {
+  return {std::move(name), std::move(help),
+          text_like(std::move(type),
+                    [](const std::string& text, auto flag) { cluster::check_form(flag, text); })};
+}
+
+Grammar<std::string> jitter() {
+  return text_like("FORM", [](const std::string& text, auto flag) { cluster::parse_jitter(text, flag); });
+}
+
+Grammar<std::string> optimizer() {
+  return text_like("NAME", [](const std::string& text, auto flag) { optim::parse_optimizer(text, flag); });
+}
+
+void add_worker_flags(SharedFlags& flags) {
+  flags.strategy = strategy_flag();
+  flags.workers = {"-n,--workers", "number of workers", whole_number()};
+  flags.jitter = {"--jitter",
+                  "random variation of step times: none, normal:S, lognormal:S, exponential, "
+                  "pareto:A, bernoulli:P:X",
+                  jitter()};
+  flags.slow = fault_flag("--slow", "WORKER:FACTOR[@FROM[-TO]],...",
+                          "makes workers slower, as in 0:4,3:2@10s-20s; repeatable");
+  flags.pause = fault_flag("--pause", "WORKER@FROM[-TO],...", "stops workers for a while; repeatable");
+  flags.kill = fault_flag("--kill", "WORKER@AT,...", "kills workers; repeatable");
+  flags.link = {"--link", "emulates slower links between workers: 1gbe, 10gbe, ..., or 40gbit/5us",
+                link_speed()};
+}
+
+void add_learning_flags(SharedFlags& flags) {
+  flags.batch = {"--batch", "samples in a worker's step", whole_number(1, kLargestBatch)};
+  flags.optimizer = {"--optimizer", "sgd, adam, adamw", optimizer()};
+  flags.lr = {"--lr", "learning rate", number(0, kLarge)};
+  flags.momentum = {"--momentum", "momentum of sgd", number(0, 1)};
+  flags.nesterov = {"--nesterov", "uses Nesterov's form of the momentum"};
+  flags.weight_decay = {"--weight-decay", "weight decay", number(0, kLarge)};
+  flags.clip_norm = {"--clip-norm", "largest 2-norm of a gradient; 0: no limit", number(0, kLarge)};
+}
+
+void add_run_flags(SharedFlags& flags) {
+  flags.steps = {"--steps", "steps of each worker", whole_number(1, kMostSteps)};
+  flags.max_seconds = {"--max-seconds", "no step begins later than this", number(0.001, 1e9)};
+  flags.target_loss = {"--target-loss", "loss to reach; the summary says when", number(-kLarge, kLarge)};
+  flags.target_accuracy = {"--target-accuracy",
+                           "accuracy on the test set to reach, 0 to 1; the summary says when", number(0, 1)};
+  flags.seed = {"--seed", "seed of everything random",
+                whole_number(0, std::numeric_limits<long long>::max())};
+  flags.checkpoint_every = {"--checkpoint-every", "steps between two checkpoints, which go into --out",
+                            whole_number(1, kMostSteps)};
+  flags.resume = {"--resume", "folder of a run; continues from its last checkpoint", any_text()};
+  flags.out = {"--out", "folder for the files of the run", any_text()};
+  flags.resume.grammar.type = flags.out.grammar.type = "DIR";
+  flags.force = {"--force", "replaces the files of an earlier run in --out"};
+  flags.json = {"--json", "prints summary.json instead of the table"};
+}
+
+}  // namespace
+
+const SharedFlags& shared_flags() {
+  static const SharedFlags flags = [] {
+    SharedFlags table;
+    add_worker_flags(table);
+    add_learning_flags(table);
+    add_run_flags(table);
+    return table;
+  }();
+  return flags;
+}
+
+}  // namespace starling::cli

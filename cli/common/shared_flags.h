@@ -1,0 +1,40 @@
+// The flags that several commands have: each is declared once, so that its name, its help and what it takes
+// are the same everywhere. Defaults differ; a command shows its own with default_str.
+#pragma once
+
+#include "cli/common/flag.h"
+
+namespace starling::cli {
+
+inline constexpr long long kMostSteps = 1'000'000'000;
+inline constexpr long long kLargestBatch = 1'000'000;
+inline constexpr double kLarge = 1e12;
+
+struct SharedFlags {
+  Flag<std::string> strategy;
+
+  // Workers.
+  Flag<long long> workers;
+  Flag<std::string> jitter;
+  Flag<std::string> slow, pause, kill;
+  Flag<transport::Link> link;
+
+  // Learning.
+  Flag<std::uint64_t> batch;
+  Flag<std::string> optimizer;
+  Flag<double> lr, momentum, weight_decay, clip_norm;
+  Switch nesterov;
+
+  // The run, its end and its files.
+  Flag<std::uint64_t> steps;
+  Flag<double> max_seconds;
+  Flag<double> target_loss, target_accuracy;
+  Flag<std::uint64_t> seed;
+  Flag<std::uint64_t> checkpoint_every;
+  Flag<std::string> resume, out;
+  Switch force, json;
+};
+
+const SharedFlags& shared_flags();
+
+}  // namespace starling::cli

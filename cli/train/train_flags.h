@@ -1,0 +1,52 @@
+// The flags of `starling train`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/common/flag.h"
+#include "starling/cluster/cluster_flags.h"
+
+namespace starling::cli {
+
+// As given: each value is checked for itself, and plan_training checks what goes together.
+struct TrainFlags {
+  std::string strategy = "allreduce";
+  std::vector<std::string> strategy_flags;
+  Given<long long> workers;
+  Given<std::uint64_t> servers;
+  Given<std::uint64_t> threads;
+  cluster::ClusterFlags cluster;  // without the workers
+  Given<transport::Link> link;
+  Given<Duration> pace;
+
+  std::string model = "cnn";
+  std::string data = "glyphs";
+  std::string shards = "equal";
+  Given<std::uint64_t> batch;
+  std::optional<std::string> optimizer;
+  Given<double> lr, momentum, weight_decay, clip_norm;
+  bool nesterov = false;
+  Given<std::uint64_t> warmup;
+  std::string schedule = "constant";
+
+  Given<std::uint64_t> epochs, steps;
+  Given<double> max_seconds, target_loss, target_accuracy;
+  bool no_stop = false;
+  std::optional<std::string> eval;
+  Given<Duration> eval_every;
+  Given<std::uint64_t> eval_points;
+  Given<std::uint64_t> check_sync, checkpoint_every;
+  std::optional<std::string> resume, out;
+  Given<std::uint64_t> seed;
+  bool force = false;
+  bool json = false;
+
+  bool launched = false;  // not a flag: this process is one of the workers, started by another launcher
+};
+
+void add_train_flags(CLI::App& command, TrainFlags& flags);
+
+}  // namespace starling::cli

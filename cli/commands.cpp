@@ -1,6 +1,9 @@
 #include "cli/commands.h"
 
+#include <memory>
+
 #include "cli/bench/bench.h"
+#include "cli/common/help_format.h"
 #include "cli/compare.h"
 #include "cli/data.h"
 #include "cli/info.h"
@@ -12,6 +15,7 @@
 namespace starling::cli {
 
 void add_commands(CLI::App& app, const std::vector<std::string>& words, int& exit_code) {
+  app.formatter(std::make_shared<HelpFormat>());  // the commands inherit it
   add_info(app);
   add_bench(app);
   add_simulate(app, words);

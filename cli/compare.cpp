@@ -60,14 +60,15 @@ void compare(const CompareText& text) {
 }  // namespace
 
 void add_compare(CLI::App& app) {
-  CLI::App* const command = app.add_subcommand("compare", "Show how soon training runs were how good");
+  CLI::App* const command = app.add_subcommand("compare", "Compare how fast training runs reach an accuracy");
   const auto text = std::make_shared<CompareText>();
   command
       ->add_option("folders", text->folders,
-                   "of runs by `starling train --out`; the first is what others are compared with")
+                   "folders of runs made with `starling train --out`; the first is the reference")
       ->required();
-  command->add_option("--accuracy", text->accuracy, "0 to 1 (the highest that all have reached)");
-  command->add_option("--svg", text->svg, "also draw the curves into this file");
+  command->add_option("--accuracy", text->accuracy,
+                      "accuracy to compare at, 0 to 1 (the highest that all runs reach)");
+  command->add_option("--svg", text->svg, "also draws the curves into this file");
   command->callback([text] { compare(*text); });
 }
 

@@ -99,8 +99,8 @@ void add_data(CLI::App& app) {
   CLI::App* const command = app.add_subcommand("data", "Show a data set, or write it for other programs");
   const auto request = std::make_shared<Request>();
   command->add_option("name", request->name, data::data_forms())->required();
-  command->add_option("--out", request->out, "write it to this folder, as the four IDX files of MNIST");
-  command->add_flag("--force", request->force, "replace the data set that is in --out");
+  command->add_option("--out", request->out, "writes it to this folder as the four IDX files of MNIST");
+  command->add_flag("--force", request->force, "replaces the data set in --out");
   command->callback([request] {
     if (request->force && !request->out)
       throw InvalidArgument("--force needs --out, whose files it replaces");

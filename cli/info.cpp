@@ -63,7 +63,7 @@ std::vector<std::string> features_used() {
 // The part that needs LibTorch is a program of its own.
 Availability libtorch() {
   if (const auto trainer = find_own_file("starling-trainer")) return {true, concat("train: ", *trainer), {}};
-  return {false, "it was not found when this program was built", {}};
+  return {false, "LibTorch was not found when this program was built", {}};
 }
 
 // By trying: containers may forbid what the kernel has.

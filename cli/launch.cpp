@@ -24,13 +24,13 @@ struct LaunchFlags {
 void add_launch_flags(CLI::App& command, LaunchFlags& flags) {
   const SharedFlags& shared = shared_flags();
   command.allow_extras();
-  add(command, shared.workers, flags.workers)->default_str("1; on hosts: as many as they take");
+  add(command, shared.workers, flags.workers)->default_str("1; with --hosts: as many as these take");
   add(command, shared.strategy, flags.strategy)->capture_default_str();
   add(command, shared.link, flags.link);
   add_host_flags(command, flags.hosts);
 }
 
-// What comes after the first "--".
+// The words after the first "--".
 std::vector<std::string> program_in(const std::vector<std::string>& words) {
   const auto dashes = std::find(words.begin(), words.end(), "--");
   if (dashes == words.end() || dashes + 1 == words.end()) {
@@ -41,8 +41,7 @@ std::vector<std::string> program_in(const std::vector<std::string>& words) {
 
 // Before anything is started.
 void check_program(const std::string& name) {
-  if (!find_program(name))
-    throw InvalidArgument(concat("launch: '", name, "' is not a program that can be run"));
+  if (!find_program(name)) throw InvalidArgument(concat("launch: '", name, "' is not an executable program"));
 }
 
 int workers_on_hosts(const launch::HostsPlan& plan, const Given<long long>& workers) {
@@ -59,7 +58,7 @@ launch::LaunchPlan plan_launch(const LaunchFlags& flags, const std::vector<std::
   plan.elsewhere = plan_hosts(flags.hosts);
   if (plan.elsewhere) {
     if (flags.link)
-      throw InvalidArgument("--link is emulated on one host; allowed: without --hosts and --hostfile");
+      throw InvalidArgument("--link emulates links on one host; allowed: without --hosts and --hostfile");
     plan.workers = workers_on_hosts(*plan.elsewhere, flags.workers);
   } else {
     check_program(plan.command.front());

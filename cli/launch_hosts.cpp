@@ -53,7 +53,7 @@ std::string content_of(const std::string& path) {
   std::error_code ignored;
   std::ifstream file(path);
   if (!file || fs::is_directory(path, ignored))
-    throw InvalidArgument(concat("--hostfile: '", path, "' is not a file that can be read"));
+    throw InvalidArgument(concat("--hostfile: '", path, "' is not a readable file"));
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -67,10 +67,9 @@ std::vector<launch::HostSlots> hosts_in(const HostFlags& flags) {
 std::vector<std::string> agent_in(const HostFlags& flags) {
   std::vector<std::string> agent = flags.agent ? launch::split_words(*flags.agent, "--agent") : ssh();
   if (!find_program(agent.front())) {
-    throw InvalidArgument(
-        concat(flags.agent ? "--agent: " : "launch: ", "'", agent.front(),
-               "' is not a program that can be run; allowed: ssh, or --agent with a command "
-               "that is called like it"));
+    throw InvalidArgument(concat(flags.agent ? "--agent: " : "launch: ", "'", agent.front(),
+                                 "' is not an executable program; allowed: ssh, or --agent with a command "
+                                 "that is called like it"));
   }
   return agent;
 }
@@ -101,7 +100,7 @@ std::pair<std::string, std::string> variable_in(const std::string& text) {
   const char* const value = std::getenv(name.c_str());
   if (value == nullptr)
     throw InvalidArgument(
-        concat("--env: ", name, " is not set here; allowed: a variable that is, or NAME=VALUE"));
+        concat("--env: ", name, " is not set here; allowed: a variable that is set, or NAME=VALUE"));
   return {name, value};
 }
 

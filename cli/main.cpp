@@ -28,7 +28,7 @@ int refuse(std::string text) {
   return complain(text, kBadInput);
 }
 
-// The workers of a run were all given the same flags; one line is enough.
+// All workers of a run get the same flags; one line is enough.
 int refuse_once(const CLI::App& command, std::string text) {
   const bool by_all = command.get_name() == "train" || command.get_name() == "collectives";
   if (!by_all || rank_of_start() == 0) return refuse(std::move(text));
@@ -48,7 +48,7 @@ std::string name_of(const CLI::App& command) {
   return outer == nullptr ? command.get_name() : concat(name_of(*outer), " ", command.get_name());
 }
 
-// What was printed is still in a buffer, and its file may be full or closed.
+// The output may still be in a buffer, and its file may be full or closed.
 int flush_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
   return complain(concat("cannot write to standard output: ", std::strerror(errno)), kFailed);
@@ -88,7 +88,7 @@ int run(CLI::App& app, std::vector<std::string> words, const int& exit_code) {
       const int flushed = flush_output();
       return flushed != 0 ? flushed : exit_code;
     }
-    std::fputs(app.help().c_str(), stderr);  // it is only a group: nothing was asked for
+    std::fputs(app.help().c_str(), stderr);  // it is only a group of commands
     return kBadInput;
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);  // of the command that was named
@@ -104,7 +104,7 @@ int run(CLI::App& app, std::vector<std::string> words, const int& exit_code) {
   } catch (const InvalidArgument& error) {
     return refuse_once(named_command(app), error.what());
   } catch (const std::bad_alloc&) {
-    return complain("there is not enough memory", kFailed);
+    return complain("not enough memory", kFailed);
   } catch (const std::exception& error) {
     std::fflush(stdout);
     return complain(error.what(), kFailed);
@@ -115,7 +115,7 @@ int run(CLI::App& app, std::vector<std::string> words, const int& exit_code) {
 }  // namespace starling::cli
 
 int main(int argc, char** argv) {
-  CLI::App app("Data-parallel training on machines that are not equal", "starling");
+  CLI::App app("Data-parallel training on unequal machines", "starling");
   app.set_version_flag("--version", std::string("starling ") + starling::version());
   const std::vector<std::string> words(argv + std::min(argc, 2), argv + argc);
   int exit_code = 0;

@@ -45,7 +45,7 @@ std::vector<Promise> promises_of(const StrategyEntry& row) {
 
 void list() {
   for (const StrategyEntry& row : strategy::registry()) fmt::print("{:<12}{}\n", row.name, row.summary);
-  fmt::print("\n`starling strategies NAME` shows the options of one and what it promises.\n");
+  fmt::print("\n`starling strategies NAME` shows the options and promises of a strategy.\n");
 }
 
 void show(const StrategyEntry& row) {
@@ -90,8 +90,8 @@ void add_strategies(CLI::App& app) {
   CLI::App* const command = app.add_subcommand("strategies", "List the strategies, or show one of them");
   const auto name = std::make_shared<std::optional<std::string>>();
   const auto markdown = std::make_shared<bool>(false);
-  command->add_option("name", *name, "show the options of this one and what it promises");
-  command->add_flag("--markdown", *markdown, "as tables for the documentation");
+  command->add_option("name", *name, "strategy whose options and promises to show");
+  command->add_flag("--markdown", *markdown, "prints tables for the documentation");
   command->callback([name, markdown] {
     if (!*name) {
       *markdown ? fmt::print("{}", strategies_markdown()) : list();

@@ -40,7 +40,7 @@ class Bench {
     tell(table_.header());
     for (const int ranks : options_.ranks) measure(ranks);
     write_report(options_.json, missing_, results_);
-    if (failed_) throw Error("starling itself failed, see above");
+    if (failed_) throw Error("Starling itself failed, see above");
   }
 
  private:
@@ -138,8 +138,10 @@ void check_environment() {
 void add_bench_collectives(CLI::App& bench) {
   CLI::App* const command = bench.add_subcommand("collectives", "Collectives against those of MPI and Gloo");
   const auto text = std::make_shared<BenchText>();
-  command->add_option("--ranks", text->ranks, "numbers of ranks to measure, one after the other")->capture_default_str();
-  command->add_option("--sizes", text->sizes, "sizes of the vectors in bytes, with k, m or g")->capture_default_str();
+  command->add_option("--ranks", text->ranks, "numbers of ranks to measure, one after the other")
+      ->capture_default_str();
+  command->add_option("--sizes", text->sizes, "sizes of the vectors in bytes, with k, m or g")
+      ->capture_default_str();
   command->add_option("--ops", text->ops, "allreduce, broadcast, allgather")->capture_default_str();
   command->add_option("--against", text->against, "mpi, gloo, or none")->capture_default_str();
   command->add_option("--rounds", text->rounds, "rounds, whose median counts")->capture_default_str();

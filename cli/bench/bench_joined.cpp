@@ -154,7 +154,7 @@ void run_joined_bench(const BenchOptions& options) {
   for (const Peer* peer : options.against) {
     if (peer->name == "mpi") continue;
     throw InvalidArgument(
-        concat("--against: '", peer->name, "'; in ranks that others started allowed: mpi, none"));
+        concat("--against: '", peer->name, "'; allowed in ranks started by another launcher: mpi, none"));
   }
   if (environment.rank == 0) check_report(options.json);
   JoinedBench bench(options);

@@ -60,7 +60,7 @@ class TrainBench {
     }
     report();
     write_json();
-    if (failed_) throw Error("not all of starling could be measured, see above");
+    if (failed_) throw Error("some Starling runs could not be measured, see above");
     if (const auto why = impossible()) throw Error(*why);
   }
 
@@ -106,7 +106,8 @@ void TrainBench::introduce() {
       "same");
   tell(
       fmt::format("time on the same cores; above {} is impossible and ends with an error.", kMostEfficiency));
-  if (options_.workers > cores) tell("There are more workers than cores: they take turns, in all systems.");
+  if (options_.workers > cores)
+    tell("There are more workers than cores; in every system the workers share them.");
 }
 
 void TrainBench::report_missing(const std::string& name, const std::string& why) {

@@ -66,7 +66,7 @@ std::vector<std::pair<std::string, std::string>> same_for_all() {
 std::string run(const BenchTrainOptions& options, const Words& command) {
   const CoreLimit cores(options.workers);
   CapturedProcess child(command, {.end_signal = SIGTERM, .environment = same_for_all()});
-  if (!child.wait(kPatience)) throw Error(concat("no end within ", format_duration(kPatience)));
+  if (!child.wait(kPatience)) throw Error(concat("it did not end within ", format_duration(kPatience)));
   std::string words = child.last_words();
   if (child.exit_code() != 0) throw Error(words);
   return words;
@@ -84,7 +84,7 @@ TrainMeasurement measured(const BenchTrainOptions& options, const StepEnds& ends
 TrainMeasurement measured(const BenchTrainOptions& options, const std::string& line) {
   const Json json = Json::parse(line, nullptr, false);
   if (!json.is_object() || !json.contains("step_ends")) {
-    throw Error(concat("it did not say what it measured but '", line, "'"));
+    throw Error(concat("it printed no measurement but '", line, "'"));
   }
   return measured(options, json["step_ends"].get<StepEnds>(), kBatch);
 }
@@ -129,7 +129,8 @@ Words slow_flags(const BenchTrainOptions& options) {
 
 TrainMeasurement run_plain(const BenchTrainOptions& options) {
   const auto trainer = find_own_file("starling-trainer");
-  if (!trainer) throw Error("no starling-trainer: LibTorch was not found when this program was built");
+  if (!trainer)
+    throw Error("starling-trainer is missing: LibTorch was not found when this program was built");
   Words command = {*trainer, "--plain", "--steps", concat(options.steps + kWarmup)};
   append(command, training_flags());
   append(command, slow_flags(options));
@@ -138,7 +139,7 @@ TrainMeasurement run_plain(const BenchTrainOptions& options) {
 
 TrainMeasurement run_ddp(const BenchTrainOptions& options, const std::string& python) {
   const auto peer = find_own_file("ddp_peer.py");
-  if (!peer) throw Error("no ddp_peer.py beside this program");
+  if (!peer) throw Error("ddp_peer.py is missing beside this program");
   const Json job = {{"workers", options.workers},
                     {"slow", options.slow},
                     {"steps", options.steps + kWarmup},

@@ -49,7 +49,7 @@ std::optional<std::string> find_own_file(std::string_view name) {
 
 std::optional<std::string> failure_of(const std::vector<std::string>& arguments, Duration patience) {
   CapturedProcess child(arguments, CapturedProcess::Options{});
-  if (!child.wait(patience)) return concat("no answer within ", format_duration(patience));
+  if (!child.wait(patience)) return concat("it did not answer within ", format_duration(patience));
   if (child.exit_code() == 0) return std::nullopt;
   return child.last_words();
 }

@@ -103,7 +103,7 @@ void add_end_flags(FlagGroup group, TrainFlags& flags) {
   group.add_shared(shared.max_seconds, flags.max_seconds);
   group.add_shared(shared.target_loss, flags.target_loss);
   group.add_shared(shared.target_accuracy, flags.target_accuracy);
-  group.add_switch({"--no-stop", "continues when the target is reached"}, flags.no_stop);
+  group.add_switch({"--no-stop", "keeps training after the target is reached"}, flags.no_stop);
 }
 
 void add_run_flags(FlagGroup group, TrainFlags& flags) {

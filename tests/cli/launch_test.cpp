@@ -88,9 +88,9 @@ TEST(Launch, RefusesBadInput) {
            {{"launch", "--link", "fast", "--", "true"}, "--link: 'fast' is not a network; allowed: 1gbe"},
            {{"launch", "--link", "1gbit/x", "--", "true"}, "--link: 'x' is not a duration"},
            {{"launch", "program"}, "no program"},
-           {{"launch", "--", "/nonexistent/program"}, "'/nonexistent/program' is not a program"},
-           {{"launch", "--", "no-such-program"}, "'no-such-program' is not a program"},
-           {{"launch", "--", "/tmp"}, "'/tmp' is not a program"}}) {
+           {{"launch", "--", "/nonexistent/program"}, "'/nonexistent/program' is not an executable program"},
+           {{"launch", "--", "no-such-program"}, "'no-such-program' is not an executable program"},
+           {{"launch", "--", "/tmp"}, "'/tmp' is not an executable program"}}) {
     const Ran ran = run_program(words);
     EXPECT_EQ(ran.exit_code, 2) << ran.err;
     EXPECT_NE(ran.err.find(part), std::string::npos) << ran.err;

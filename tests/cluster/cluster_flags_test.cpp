@@ -146,5 +146,29 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{{.workers = "1", .join = {"0@1s"}},
             "--join: nobody is there at the start: every worker joins later"}));
 
+TEST(ClusterFlags, ListsAreTheSameAsSeveralFlags) {
+  ClusterFlags list, several;
+  list.slow = {"0:4,1:2"};
+  several.slow = {"0:4", "1:2"};
+  list.kill = {"2@1s,3@2s"};
+  several.kill = {"2@1s", "3@2s"};
+  const Cluster a = make_cluster(list), b = make_cluster(several);
+  for (std::size_t i = 0; i < a.workers.size(); ++i) EXPECT_EQ(a.workers[i].speed, b.workers[i].speed);
+  ASSERT_EQ(a.faults.size(), 2U);
+  EXPECT_EQ(a.faults[1].subject, 3);
+  list.slow = {"0:4,"};
+  EXPECT_THROW(make_cluster(list), InvalidArgument);
+}
+
+TEST(ClusterFlags, FormsAreCheckedWithoutACluster) {
+  EXPECT_NO_THROW(check_form("--slow", "999:4@1s-2s,0:2"));
+  EXPECT_NO_THROW(check_form("--join", "3@1s"));
+  EXPECT_NO_THROW(check_form("--link-slow", "rack:4"));
+  for (const auto& [flag, text] :
+       {std::pair("--slow", "0"), std::pair("--slow", ""), std::pair("--pause", "1"),
+        std::pair("--kill", "0"), std::pair("--join", "3:2@1s")})
+    EXPECT_THROW(check_form(flag, text), InvalidArgument) << flag << " " << text;
+}
+
 }  // namespace
 }  // namespace starling::cluster

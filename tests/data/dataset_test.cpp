@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "starling/core/text.h"
 #include "starling/data/glyphs.h"
+#include "starling/data/idx.h"
 #include "tests/support/refusal.h"
 #include "tests/support/temporary_folder.h"
 
@@ -39,6 +43,55 @@ TEST(Load, RefusesOtherNames) {
   EXPECT_EQ(refusal_of("mnist"), "--data: bad data 'mnist'; expected mnist:DIR");
   EXPECT_EQ(refusal_of("text:"), "--data: bad data 'text:'; expected text:FILE");
   EXPECT_EQ(refusal_of("glyphs:7"), "--data: bad data 'glyphs:7'; glyphs takes nothing behind its name");
+}
+
+// What a launcher knows is what the workers find.
+void expect_described(const std::string& name) {
+  const Description described = describe(name, "--data");
+  const DataSet loaded = load(name, "--data");
+  EXPECT_EQ(described.is_text, std::holds_alternative<TextSet>(loaded)) << name;
+  EXPECT_EQ(described.train, described.is_text ? std::get<TextSet>(loaded).train.size()
+                                               : std::get<ImageSet>(loaded).train.size())
+      << name;
+}
+
+TEST(Describe, TellsTheSizeOfWhatIsLoaded) {
+  const testing::TemporaryFolder folder;
+  expect_described("glyphs");
+  expect_described("noise:7");
+  expect_described("text:" + folder.write("text", std::string(1019, 'x')));
+  write_idx(folder.path(), make_glyphs({.train = 30, .test = 10}));
+  expect_described("mnist:" + folder.path());
+  const std::string records(2 * 3073, '\0');
+  for (const char* const name : {"1", "2", "3", "4", "5"})
+    folder.write(concat("data_batch_", name, ".bin"), records);
+  folder.write("test_batch.bin", records);
+  expect_described("cifar10:" + folder.path());
+}
+
+TEST(Describe, RefusesWhatLoadRefuses) {
+  const auto same_refusal = [](const std::string& name) {
+    const std::string described = testing::refusal([&] { describe(name, "--data"); });
+    EXPECT_EQ(described, refusal_of(name));
+    EXPECT_NE(described, "accepted") << name;
+  };
+  for (const char* const name :
+       {"imagenet", "mnist", "glyphs:7", "mnist:/none", "cifar10:/none", "text:/none", "noise:0", "noise:x"})
+    same_refusal(name);
+  const testing::TemporaryFolder folder;
+  same_refusal("text:" + folder.write("short", "x"));
+  write_idx(folder.path(), make_glyphs({.train = 30, .test = 10}));
+  const std::string pictures(kIdxFiles[0]), labels(kIdxFiles[1]);
+  const std::filesystem::path at = folder.path();
+  std::filesystem::resize_file(at / pictures, 1000);
+  same_refusal("mnist:" + folder.path());
+  std::filesystem::resize_file(at / pictures, 16 + 30 * 28 * 28 + 1);
+  same_refusal("mnist:" + folder.path());
+  std::filesystem::resize_file(at / pictures, 16 + 30 * 28 * 28);
+  std::filesystem::resize_file(at / labels, 20);
+  same_refusal("mnist:" + folder.path());
+  folder.write("data_batch_1.bin", std::string(3072, '\0'));
+  same_refusal("cifar10:" + folder.path());
 }
 
 }  // namespace

@@ -29,13 +29,17 @@ TEST(OutputOptions, VariablesAreReadBack) {
 }
 
 TEST(OutputOptions, BadValuesAreNamed) {
-  EXPECT_NE(refusal([] { read_output_options({{"STARLING_PROGRESS", "yes"}}); }).find("allowed: on, off"),
+  EXPECT_NE(refusal([] {
+              read_output_options({{"STARLING_PROGRESS", "yes"}});
+            }).find("allowed: on, off"),
             std::string::npos);
   EXPECT_NE(refusal([] {
               read_output_options({{"STARLING_OUT", "x"}, {"STARLING_CHECKPOINT_EVERY", "0"}});
             }).find("STARLING_CHECKPOINT_EVERY"),
             std::string::npos);
-  EXPECT_NE(refusal([] { read_output_options({{"STARLING_CHECKPOINT_EVERY", "5"}}); }).find("STARLING_OUT"),
+  EXPECT_NE(refusal([] {
+              read_output_options({{"STARLING_CHECKPOINT_EVERY", "5"}});
+            }).find("STARLING_OUT"),
             std::string::npos);
 }
 

@@ -11,8 +11,6 @@
 
 namespace starling::cli {
 
-using Json = nlohmann::json;
-
 RunCurve read_curve(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "summary.json";
   std::ifstream file(path);
@@ -21,15 +19,15 @@ RunCurve read_curve(const std::filesystem::path& folder) {
         concat("'", folder.string(), "' has no summary.json; allowed: folders of finished runs"));
   RunCurve run;
   try {
-    const Json json = Json::parse(file);
+    const nlohmann::json json = nlohmann::json::parse(file);
     run.name = json.at("strategy").get<std::string>();
     run.seconds = json.at("seconds").get<double>();
     if (json.at("samples_per_second").is_number())
       run.samples_per_second = json["samples_per_second"].get<double>();
-    for (const Json& point : json.at("accuracy_curve")) {
+    for (const nlohmann::json& point : json.at("accuracy_curve")) {
       run.points.push_back({point.at(0).get<double>(), point.at(1).get<double>()});
     }
-  } catch (const Json::exception& error) {
+  } catch (const nlohmann::json::exception& error) {
     throw InvalidArgument(
         concat("'", path.string(), "' is not the summary of a training run: ", error.what()));
   }

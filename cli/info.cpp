@@ -210,7 +210,7 @@ void add_info(CLI::App& app) {
   command->callback([as_json] {
     const Json json = collect();
     if (*as_json) {
-      // EnvironmentVariables of the environment need not be UTF-8.
+      // Values of the environment need not be UTF-8.
       fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
     } else {
       print(json);

@@ -18,7 +18,7 @@
 namespace starling::cli {
 namespace {
 
-constexpr Tag kTag = 2;
+constexpr Tag kJoinedTag = 2;
 
 struct Participant {
   std::string name;
@@ -98,7 +98,7 @@ void JoinedBench::introduce() {
 double JoinedBench::time(BenchWorker& worker, const Job& job, int iterations) {
   double slowest = worker.time(job, iterations);
   runtime::run(net().scheduler(), collective::all_reduce(net(), everyone_, std::span(&slowest, 1),
-                                                         collective::Reduction::max(), kTag));
+                                                         collective::Reduction::max(), kJoinedTag));
   return slowest;
 }
 

@@ -8,7 +8,7 @@ namespace starling::cli {
 namespace {
 
 constexpr int kMostRanks = 256;
-constexpr int kMostRounds = 1000;
+constexpr int kMostCollectiveRounds = 1000;
 constexpr std::size_t kMostBytes = std::size_t{4} << 30;  // MPI counts elements in int
 
 // Applies `parse` to each part of a comma-separated list, of which there must be one.
@@ -50,7 +50,7 @@ BenchOptions parse_options(const BenchText& text) {
   options.ops =
       parse_list(text.ops, "--ops", [](const std::string& part) { return parse_op(part, "--ops"); });
   if (text.against != "none") options.against = parse_list(text.against, "--against", parse_peer);
-  options.rounds = static_cast<int>(parse_integer(text.rounds, "--rounds", 1, kMostRounds));
+  options.rounds = static_cast<int>(parse_integer(text.rounds, "--rounds", 1, kMostCollectiveRounds));
   options.json = text.json;
   return options;
 }

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kStartPatience = 120s;  // importing PyTorch on a busy machine
-constexpr Duration kPatience = 60s;
+constexpr Duration kAnswerPatience = 60s;
 constexpr double kRoundMicroseconds = 75'000;
 constexpr double kFarewellMicroseconds = 3'000'000;
 
@@ -84,7 +84,7 @@ void BenchSubject::connect() {
 double BenchSubject::time(int iterations) {
   const std::string line = concat("time ", name_of(job_.op), " ", job_.bytes, " ", iterations);
   double slowest = 0;
-  for (const std::string& answer : control_.ask(line, kPatience))
+  for (const std::string& answer : control_.ask(line, kAnswerPatience))
     slowest = std::max(slowest, parse_time(answer));
   return slowest;
 }
@@ -94,7 +94,7 @@ void BenchSubject::prepare(const Job& job) {
   rounds_.clear();
   length_ = {};
   attempt([&] {
-    control_.ask(concat("prepare ", name_of(job.op), " ", job.bytes), kPatience);
+    control_.ask(concat("prepare ", name_of(job.op), " ", job.bytes), kAnswerPatience);
     length_.measure([this](int iterations) { return time(iterations); });
   });
 }

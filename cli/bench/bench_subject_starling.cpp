@@ -17,22 +17,22 @@ using collective::Reduction;
 using runtime::Task;
 using transport::Transport;
 
-constexpr Tag kTag = 1;
+constexpr Tag kSubjectTag = 1;
 
 Task<> perform(Transport& net, const Group& group, Op op, Data data) {
   switch (op) {
     case Op::kBroadcast:
-      return collective::broadcast(net, group, 0, data, kTag);
+      return collective::broadcast(net, group, 0, data, kSubjectTag);
     case Op::kAllGather:
-      return collective::all_gather(net, group, data, kTag);
+      return collective::all_gather(net, group, data, kSubjectTag);
     case Op::kAllReduce:
       break;
   }
-  return collective::all_reduce(net, group, data, Reduction::sum(), kTag);
+  return collective::all_reduce(net, group, data, Reduction::sum(), kSubjectTag);
 }
 
 Task<double> timed(Transport& net, const Group& group, Op op, Data data, int iterations) {
-  co_await collective::barrier(net, group, kTag);
+  co_await collective::barrier(net, group, kSubjectTag);
   const BenchClock watch;
   for (int i = 0; i < iterations; ++i) co_await perform(net, group, op, data);
   co_return watch.microseconds() / iterations;
@@ -53,7 +53,7 @@ class StarlingWorker final : public BenchWorker {
     runtime::run(net_.scheduler(), perform(net_, group_, job.op, data_));
     check_result(job, net_.rank(), net_.size(), data);
     // All have read what they need before anybody's data changes.
-    runtime::run(net_.scheduler(), collective::barrier(net_, group_, kTag));
+    runtime::run(net_.scheduler(), collective::barrier(net_, group_, kSubjectTag));
     std::fill(data.begin(), data.end(), 0.0F);
   }
 

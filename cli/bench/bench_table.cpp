@@ -13,11 +13,11 @@ namespace {
 
 constexpr int kBarCells = 8;
 
+}  // namespace
+
 nlohmann::ordered_json number_or_null(std::optional<double> value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
-
-}  // namespace
 
 double bytes_that_must_move(const Job& job, int ranks) {
   if (ranks < 2) return 0;

@@ -54,6 +54,7 @@ class Table {
 // Whether what is written to the descriptor may contain more than ASCII: a terminal and a UTF-8 locale.
 bool shows_unicode(int descriptor);
 
+nlohmann::ordered_json number_or_null(std::optional<double> value);
 // Every known peer has its keys, null where it was missing or not asked for.
 nlohmann::ordered_json to_json(const TableRow& row);
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cli/bench/bench_table.h"
+
 namespace starling::cli {
 namespace {
 
@@ -18,10 +20,6 @@ std::string slow_text(const std::vector<double>& slow) {
 
 std::string text_of(std::optional<double> value, int digits) {
   return value ? fmt::format("{:.{}f}", *value, digits) : "-";
-}
-
-nlohmann::ordered_json number_or_null(std::optional<double> value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
 
 std::optional<double> quotient(std::optional<double> a, std::optional<double> b) {

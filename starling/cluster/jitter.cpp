@@ -18,7 +18,7 @@ struct Range {
   double highest;
 };
 
-struct Form {
+struct JitterForm {
   Jitter::Kind kind;
   std::string_view name;
   std::size_t parameters;
@@ -29,7 +29,7 @@ struct Form {
 // A mean of 1 needs a shape above 1.
 constexpr double kAboveOne = 1 + std::numeric_limits<double>::epsilon();
 
-constexpr Form kForms[] = {
+constexpr JitterForm kJitterForms[] = {
     {Jitter::Kind::kNone, "none", 0, {}, {}},
     {Jitter::Kind::kNormal, "normal", 1, {0, 10}, {}},
     {Jitter::Kind::kLognormal, "lognormal", 1, {0, 10}, {}},
@@ -49,7 +49,7 @@ std::optional<double> read_within(std::string_view text, const Range& range) {
 }
 
 std::optional<Jitter> read_jitter(std::span<const std::string> parts) {
-  for (const Form& form : kForms) {
+  for (const JitterForm& form : kJitterForms) {
     if (parts.empty() || parts[0] != form.name || parts.size() != form.parameters + 1) continue;
     Jitter jitter{form.kind, 0, 0};
     for (std::size_t i = 0; i < form.parameters; ++i) {
@@ -77,8 +77,8 @@ Jitter parse_jitter(std::string_view text, std::string_view what) {
 }
 
 std::string text_of(const Jitter& jitter) {
-  const auto* const form = std::find_if(std::begin(kForms), std::end(kForms),
-                                        [&](const Form& f) { return f.kind == jitter.kind; });
+  const auto* const form = std::find_if(std::begin(kJitterForms), std::end(kJitterForms),
+                                        [&](const JitterForm& f) { return f.kind == jitter.kind; });
   std::string text(form->name);
   if (form->parameters > 0) text += ":" + exact(jitter.a);
   if (form->parameters > 1) text += ":" + exact(jitter.b);

@@ -70,7 +70,7 @@ Cost halve(const Call& call, std::size_t index) {
 }
 
 // The aligned blocks of 1, 2, 4, ... slices around the seat, but for the last, which is everything.
-Cost join_texts(const Call& call, std::size_t index) {
+Cost join_halves(const Call& call, std::size_t index) {
   const Fold fold(call.members);
   const std::size_t seat = fold.seat_of(index);
   Cost cost;
@@ -97,7 +97,7 @@ Cost tree_broadcast(const Call& call, std::size_t index) {
 Cost all_reduce(const Call& call, std::size_t index) {
   if (call.algorithm == Algorithm::kDoubling) return doubling_all_reduce(call, index);
   if (call.algorithm == Algorithm::kHalving)
-    return halve(call, index) + join_texts(call, index) + fold_cost(call, index);
+    return halve(call, index) + join_halves(call, index) + fold_cost(call, index);
   return ring_reduce_scatter(call, index) + ring_all_gather(call, index);
 }
 
@@ -112,7 +112,7 @@ Cost elements_of(const Call& call, std::size_t index) {
       return halves ? halve(call, index) : ring_reduce_scatter(call, index);
     case Collective::kAllGather:
       if (doubles) return doubling_all_gather(call, index);
-      return halves ? join_texts(call, index) : ring_all_gather(call, index);
+      return halves ? join_halves(call, index) : ring_all_gather(call, index);
     case Collective::kBroadcast:
       return tree_broadcast(call, index);
     case Collective::kGather:

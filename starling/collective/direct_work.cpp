@@ -13,7 +13,7 @@ namespace starling::collective {
 namespace {
 
 // Small enough that everybody gets some of it, large enough that taking one costs nothing beside it.
-constexpr std::size_t kPieceBytes = 32 << 10;
+constexpr std::size_t kDirectPieceBytes = 32 << 10;
 constexpr std::size_t kLine = 64;
 
 bool reduces(DirectTask task) { return task == DirectTask::kAllReduce || task == DirectTask::kReduceScatter; }
@@ -34,7 +34,7 @@ Slice cut_on_lines(Slice whole, std::size_t element, std::size_t parts, std::siz
 std::size_t count_pieces(DirectTask task, const Data& data, std::size_t members) {
   if (data.count == 0 || task == DirectTask::kBarrier) return 0;
   const std::size_t slices = by_slice(task) ? members : 1;
-  const std::size_t per_slice = (data.size() / slices + kPieceBytes - 1) / kPieceBytes;
+  const std::size_t per_slice = (data.size() / slices + kDirectPieceBytes - 1) / kDirectPieceBytes;
   return slices * std::clamp<std::size_t>(per_slice, 1, kMaxPieces / slices);
 }
 

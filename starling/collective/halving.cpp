@@ -11,9 +11,9 @@ namespace starling::collective {
 namespace {
 
 // The seats' slices of a vector, and the exchange between two halves of an aligned block of them.
-class Blocks {
+class HalvingBlocks {
  public:
-  Blocks(Data data, std::size_t seats) : data_(data), seats_(seats) {}
+  HalvingBlocks(Data data, std::size_t seats) : data_(data), seats_(seats) {}
 
   // The slices of the aligned block of `length` seats that holds `seat`.
   Data around(std::size_t seat, std::size_t length) const {
@@ -31,7 +31,7 @@ class Blocks {
 Task<> halve(Transport& net, const Group& group, Data data, ReduceOp op, std::span<std::byte> incoming,
              Tag tag) {
   const Fold fold(group.size());
-  const Blocks blocks(data, fold.seats());
+  const HalvingBlocks blocks(data, fold.seats());
   const std::size_t seat = fold.seat_of(index_in(group, net.rank()));
   for (std::size_t distance = fold.seats() / 2; distance > 0; distance /= 2) {
     const std::size_t other = seat ^ distance;
@@ -46,9 +46,9 @@ Task<> halve(Transport& net, const Group& group, Data data, ReduceOp op, std::sp
 }
 
 // The way back: each seat starts with its own slice and ends with all.
-Task<> join_texts(Transport& net, const Group& group, Data data, Tag tag) {
+Task<> join_halves(Transport& net, const Group& group, Data data, Tag tag) {
   const Fold fold(group.size());
-  const Blocks blocks(data, fold.seats());
+  const HalvingBlocks blocks(data, fold.seats());
   const std::size_t seat = fold.seat_of(index_in(group, net.rank()));
   for (std::size_t distance = 1; distance < fold.seats(); distance *= 2) {
     const std::size_t other = seat ^ distance;
@@ -75,7 +75,7 @@ Task<> halving_reduce_scatter(Transport& net, const Group& group, Data data, Red
 
 Task<> halving_all_gather(Transport& net, const Group& group, Data data, Tag tag) {
   assert(halving_splits(group.size()));
-  co_await join_texts(net, group, data, tag);
+  co_await join_halves(net, group, data, tag);
 }
 
 Task<> halving_all_reduce(Transport& net, const Group& group, Data data, ReduceOp op, Tag tag) {
@@ -86,7 +86,7 @@ Task<> halving_all_reduce(Transport& net, const Group& group, Data data, ReduceO
   if (folded) co_await fold_in(net, group, data, op, incoming.bytes, tag);
   if (!fold.sits_out(index_in(group, net.rank()))) {
     co_await halve(net, group, data, op, incoming.bytes, tag);
-    co_await join_texts(net, group, data, tag);
+    co_await join_halves(net, group, data, tag);
   }
   if (folded) co_await fold_out(net, group, data, tag);
 }

@@ -19,7 +19,7 @@ namespace {
 
 // What a member sends to another at a time. Small enough that little is left to wait for when the link runs
 // dry, at the beginning and at the end; large enough that handing it over costs little.
-constexpr std::size_t kPieceBytes = std::size_t{128} << 10;
+constexpr std::size_t kHierarchicalPieceBytes = std::size_t{128} << 10;
 constexpr int kWindow = 8;  // chunks under way, so that there is always one for the link
 
 // Where nobody shares a host, every member sends to every other.
@@ -41,7 +41,7 @@ struct Chunks {
 };
 
 std::size_t chunks_of(Data data, std::size_t pieces) {
-  return std::max<std::size_t>(1, data.size() / (kPieceBytes * pieces));
+  return std::max<std::size_t>(1, data.size() / (kHierarchicalPieceBytes * pieces));
 }
 
 // Takes one chunk after the other. Which lane takes which does not matter.

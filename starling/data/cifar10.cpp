@@ -8,11 +8,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kChannels = 3;
-constexpr int kSide = 32;
-constexpr int kClasses = 10;
+constexpr int kCifarChannels = 3;
+constexpr int kCifarSide = 32;
+constexpr int kCifarClasses = 10;
 constexpr int kTrainBatches = 5;
-constexpr std::size_t kRecordBytes = 1 + kChannels * kSide * kSide;
+constexpr std::size_t kRecordBytes = 1 + kCifarChannels * kCifarSide * kCifarSide;
 // A hundred times the original; more is another file.
 constexpr std::size_t kMostPictures = 1'000'000;
 
@@ -42,8 +42,9 @@ std::size_t append_batch(const fs::path& path, Images& images) {
   images.pixels.reserve(images.pixels.size() + count * (kRecordBytes - 1));
   for (std::size_t i = 0; i < count; ++i) {
     const auto record = records.begin() + static_cast<std::ptrdiff_t>(i * kRecordBytes);
-    if (*record >= kClasses) {
-      file.refuse(concat("has label ", int{*record}, " in record ", i, "; allowed: 0 to ", kClasses - 1));
+    if (*record >= kCifarClasses) {
+      file.refuse(
+          concat("has label ", int{*record}, " in record ", i, "; allowed: 0 to ", kCifarClasses - 1));
     }
     images.labels.push_back(*record);
     images.pixels.insert(images.pixels.end(), record + 1, record + kRecordBytes);
@@ -53,9 +54,9 @@ std::size_t append_batch(const fs::path& path, Images& images) {
 
 Images empty_images() {
   Images images;
-  images.channels = kChannels;
-  images.height = images.width = kSide;
-  images.classes = kClasses;
+  images.channels = kCifarChannels;
+  images.height = images.width = kCifarSide;
+  images.classes = kCifarClasses;
   return images;
 }
 

@@ -15,9 +15,9 @@
 namespace starling::data {
 namespace {
 
-constexpr int kSide = 28;
+constexpr int kGlyphSide = 28;
 constexpr int kDigits = 10;
-constexpr std::size_t kPixels = kSide * kSide;
+constexpr std::size_t kPixels = kGlyphSide * kGlyphSide;
 constexpr int kPiecesOfCurve = 4;  // between two points; a piece is about a pixel long
 
 double draw(Random& random, double lowest, double highest) {
@@ -39,8 +39,8 @@ struct Placement {
     xy = cosine * shear - sine * height;
     yx = sine * width;
     yy = sine * shear + cosine * height;
-    centre.x = kSide / 2. + draw(random, -2.2, 2.2);
-    centre.y = kSide / 2. + draw(random, -2.2, 2.2);
+    centre.x = kGlyphSide / 2. + draw(random, -2.2, 2.2);
+    centre.y = kGlyphSide / 2. + draw(random, -2.2, 2.2);
   }
 
   Point operator()(Point p) const { return {centre.x + xx * p.x + xy * p.y, centre.y + yx * p.x + yy * p.y}; }
@@ -49,7 +49,7 @@ struct Placement {
 // How much of each pixel is covered, from 0 to 1.
 class Canvas {
  public:
-  using Covers = std::array<std::array<double, kSide>, kSide>;
+  using Covers = std::array<std::array<double, kGlyphSide>, kGlyphSide>;
 
   explicit Canvas(double radius) : radius_(radius) {}
 
@@ -74,7 +74,7 @@ class Canvas {
   const Covers& covers() const { return covers_; }
 
  private:
-  static int pixel(double at) { return std::clamp(static_cast<int>(at), 0, kSide - 1); }
+  static int pixel(double at) { return std::clamp(static_cast<int>(at), 0, kGlyphSide - 1); }
 
   double radius_;
   Covers covers_{};
@@ -148,10 +148,10 @@ void draw_picture(int digit, Random random, std::uint8_t* pixels) {
   }
 }
 
-Images make_part(const Random& random, std::size_t count) {
+Images make_glyphs(const Random& random, std::size_t count) {
   const Random labels = random.fork(0), pictures = random.fork(1);
   Images images;
-  images.height = images.width = kSide;
+  images.height = images.width = kGlyphSide;
   images.classes = kDigits;
   images.pixels.resize(count * kPixels);
   images.labels.resize(count);
@@ -172,7 +172,7 @@ Images make_part(const Random& random, std::size_t count) {
 
 ImageSet make_glyphs(const GlyphSetting& setting) {
   const Random random(setting.seed);
-  return {make_part(random.fork(0), setting.train), make_part(random.fork(1), setting.test)};
+  return {make_glyphs(random.fork(0), setting.train), make_glyphs(random.fork(1), setting.test)};
 }
 
 }  // namespace starling::data

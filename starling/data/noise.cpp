@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t kSeed = 1;
 
-Images make_part(const Random& random, std::size_t count) {
+Images make_noise_part(const Random& random, std::size_t count) {
   Images images;
   images.channels = 3;
   images.height = images.width = 32;
@@ -28,7 +28,7 @@ Images make_part(const Random& random, std::size_t count) {
 
 ImageSet make_noise(std::size_t train) {
   const Random random(kSeed);
-  return {make_part(random.fork(0), train), make_part(random.fork(1), kNoiseTest)};
+  return {make_noise_part(random.fork(0), train), make_noise_part(random.fork(1), kNoiseTest)};
 }
 
 }  // namespace starling::data

@@ -7,6 +7,10 @@
 
 namespace starling::join {
 
+// Where the ranks meet, and the secret that they share.
+inline constexpr const char* kRendezvousVariable = "STARLING_RENDEZVOUS";
+inline constexpr const char* kTokenVariable = "STARLING_TOKEN";
+
 using EnvironmentVariables = std::map<std::string, std::string>;
 
 // Those of this process.

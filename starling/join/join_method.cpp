@@ -11,8 +11,6 @@ namespace starling::join {
 
 namespace {
 
-constexpr const char* kRendezvous = "STARLING_RENDEZVOUS";
-constexpr const char* kToken = "STARLING_TOKEN";
 constexpr const char* kMakeToken = "export STARLING_TOKEN=$(openssl rand -hex 16)";
 
 // The same for all ranks of the job. Not a secret: whoever serves or fetches is asked for its user.
@@ -31,18 +29,19 @@ std::string spread(const DetectedLauncher& found) {
 
 void meet_at_a_port(RunEnvironment& environment, const DetectedLauncher& found,
                     const EnvironmentVariables& variables) {
-  const auto chosen = value_in(variables, kRendezvous);
+  const auto chosen = value_in(variables, kRendezvousVariable);
   environment.rendezvous = chosen.value_or(found.meeting);
-  environment.token = value_in(variables, kToken).value_or("");
+  environment.token = value_in(variables, kTokenVariable).value_or("");
   if (environment.rendezvous.empty()) {
     const std::string why = found.launcher == "mpirun" ? transport::wire::why_no_mpi() : "";
-    throw InvalidArgument(concat(spread(found), why.empty() ? "" : ", and ", why, "; set ", kRendezvous,
-                                 "=HOST:PORT to an address of rank 0's host, and ", kToken));
+    throw InvalidArgument(concat(spread(found), why.empty() ? "" : ", and ", why, "; set ",
+                                 kRendezvousVariable, "=HOST:PORT to an address of rank 0's host, and ",
+                                 kTokenVariable));
   }
-  parse_rendezvous_address(environment.rendezvous, chosen ? kRendezvous : found.launcher);
+  parse_rendezvous_address(environment.rendezvous, chosen ? kRendezvousVariable : found.launcher);
   if (environment.token.empty()) {
-    throw InvalidArgument(
-        concat(spread(found), ", and ", kToken, " is not set; before ", found.launcher, ": ", kMakeToken));
+    throw InvalidArgument(concat(spread(found), ", and ", kTokenVariable, " is not set; before ",
+                                 found.launcher, ": ", kMakeToken));
   }
 }
 
@@ -58,7 +57,7 @@ void choose_join_method(RunEnvironment& environment, const DetectedLauncher& fou
                                  found.launcher, " cannot (", found.names, ")"));
   }
   if (found.ranks == 1) return;
-  const bool rendezvous = variables.count(kRendezvous) > 0;
+  const bool rendezvous = variables.count(kRendezvousVariable) > 0;
   // STARLING_HOST makes several hosts of one, and only its owner knows it.
   const bool here = found.one_host() && !found.job.empty() && variables.count("STARLING_HOST") == 0;
   if (here && !mpi_chosen && !rendezvous) {

@@ -19,8 +19,6 @@ constexpr const char* kRank = "STARLING_RANK";
 constexpr const char* kWorkers = "STARLING_WORKERS";
 constexpr const char* kRanks = "STARLING_RANKS";
 constexpr const char* kArena = "STARLING_ARENA";
-constexpr const char* kRendezvous = "STARLING_RENDEZVOUS";
-constexpr const char* kToken = "STARLING_TOKEN";
 constexpr const char* kTransport = "STARLING_TRANSPORT";
 constexpr const char* kSilence = "STARLING_SILENCE";
 constexpr const char* kStrategy = "STARLING_STRATEGY";
@@ -33,10 +31,10 @@ constexpr Duration kLongestSilence = std::chrono::hours(1);
 
 // How the process finds the others: by the memory of a launcher on this host, or by a rendezvous.
 void read_way(RunEnvironment& environment, const EnvironmentVariables& variables) {
-  const auto arena = value_in(variables, kArena), rendezvous = value_in(variables, kRendezvous);
-  const auto token = value_in(variables, kToken);
+  const auto arena = value_in(variables, kArena), rendezvous = value_in(variables, kRendezvousVariable);
+  const auto token = value_in(variables, kTokenVariable);
   if (arena && rendezvous) {
-    throw InvalidArgument(concat(kArena, " and ", kRendezvous,
+    throw InvalidArgument(concat(kArena, " and ", kRendezvousVariable,
                                  " are set; the first is for one host, the second "
                                  "for several"));
   }
@@ -51,8 +49,8 @@ void read_way(RunEnvironment& environment, const EnvironmentVariables& variables
   }
   if (!token || token->empty())
     throw InvalidArgument(
-        concat(kRendezvous, " is set and ", kToken, " is not; all processes need the same"));
-  parse_rendezvous_address(*rendezvous, kRendezvous);
+        concat(kRendezvousVariable, " is set and ", kTokenVariable, " is not; all processes need the same"));
+  parse_rendezvous_address(*rendezvous, kRendezvousVariable);
   environment.rendezvous = *rendezvous;
   environment.token = *token;
 }
@@ -63,13 +61,13 @@ void read_own_place(RunEnvironment& environment, const EnvironmentVariables& var
       {kRank, has(kRank)},
       {kWorkers, has(kWorkers)},
       {kRanks, has(kRanks)},
-      {has(kRendezvous) ? kRendezvous : kArena, has(kArena) || has(kRendezvous)}};
+      {has(kRendezvousVariable) ? kRendezvousVariable : kArena, has(kArena) || has(kRendezvousVariable)}};
   const char* set = nullptr;
   const char* missing = nullptr;
   for (const auto& [name, value] : all) (value ? set : missing) = name;
   if (missing != nullptr) {
     throw InvalidArgument(concat(set, " is set and ", missing, " is not; a launcher sets ", kRank, ", ",
-                                 kWorkers, ", ", kRanks, " and ", kArena, " or ", kRendezvous));
+                                 kWorkers, ", ", kRanks, " and ", kArena, " or ", kRendezvousVariable));
   }
   read_way(environment, variables);
   const int most = environment.arena.empty() ? kMostMeetingRanks : transport::shm::kMaxRanks;
@@ -102,7 +100,7 @@ void read_place(RunEnvironment& environment, const EnvironmentVariables& variabl
     if (variables.count(name) > 0) return read_own_place(environment, variables);
   }
   if (const auto found = detect_launcher(variables)) return read_place_of(*found, environment, variables);
-  if (variables.count(kRendezvous) > 0) return read_own_place(environment, variables);
+  if (variables.count(kRendezvousVariable) > 0) return read_own_place(environment, variables);
   if (environment.transport == "mpi") {
     throw InvalidArgument(
         concat(kTransport, " is mpi, and neither mpirun nor srun has started this process"));
@@ -180,8 +178,8 @@ std::vector<std::pair<std::string, std::string>> variables_of(const RunEnvironme
   if (environment.rendezvous.empty()) {
     variables.emplace_back(kArena, environment.arena);
   } else {
-    variables.emplace_back(kRendezvous, environment.rendezvous);
-    variables.emplace_back(kToken, environment.token);
+    variables.emplace_back(kRendezvousVariable, environment.rendezvous);
+    variables.emplace_back(kTokenVariable, environment.token);
     variables.emplace_back(kTransport, environment.transport);
     if (environment.silence) variables.emplace_back(kSilence, concat(environment.silence->count(), "ns"));
   }

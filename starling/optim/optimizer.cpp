@@ -13,10 +13,10 @@
 namespace starling::optim {
 namespace {
 
-using Kind = OptimizerSpec::Kind;
+using OptimizerKind = OptimizerSpec::Kind;
 
-constexpr std::array<std::pair<Kind, std::string_view>, 3> kNames = {
-    {{Kind::kSgd, "sgd"}, {Kind::kAdam, "adam"}, {Kind::kAdamW, "adamw"}}};
+constexpr std::array<std::pair<OptimizerKind, std::string_view>, 3> kOptimizerNames = {
+    {{OptimizerKind::kSgd, "sgd"}, {OptimizerKind::kAdam, "adam"}, {OptimizerKind::kAdamW, "adamw"}}};
 
 void check_beta(std::string_view what, double value) {
   // Written so that NaN fails it.
@@ -43,16 +43,16 @@ void check_adam(const OptimizerSpec& spec) {
 
 }  // namespace
 
-std::string_view name_of(Kind kind) {
-  for (const auto& [known, name] : kNames) {
+std::string_view name_of(OptimizerKind kind) {
+  for (const auto& [known, name] : kOptimizerNames) {
     if (known == kind) return name;
   }
   return "?";
 }
 
-Kind parse_optimizer(std::string_view text, std::string_view what) {
+OptimizerKind parse_optimizer(std::string_view text, std::string_view what) {
   std::vector<std::string_view> names;
-  for (const auto& [kind, name] : kNames) {
+  for (const auto& [kind, name] : kOptimizerNames) {
     if (name == text) return kind;
     names.push_back(name);
   }
@@ -81,7 +81,7 @@ void check(const OptimizerSpec& spec) {
   check_not_negative("learning rate", spec.learning_rate);
   check_not_negative("weight decay", spec.weight_decay);
   check_not_negative("clip norm", spec.clip_norm);
-  if (spec.kind == Kind::kSgd) {
+  if (spec.kind == OptimizerKind::kSgd) {
     check_sgd(spec);
   } else {
     check_adam(spec);
@@ -100,7 +100,7 @@ double clip_scale(double clip_norm, double norm) {
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::size_t count) {
-  if (spec.kind == Kind::kSgd) return std::make_unique<Sgd>(spec, count);
+  if (spec.kind == OptimizerKind::kSgd) return std::make_unique<Sgd>(spec, count);
   return std::make_unique<Adam>(spec, count);
 }
 

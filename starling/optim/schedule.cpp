@@ -12,10 +12,12 @@
 namespace starling::optim {
 namespace {
 
-using Kind = Schedule::Kind;
+using ScheduleKind = Schedule::Kind;
 
-constexpr std::array<std::pair<Kind, std::string_view>, 3> kNames = {
-    {{Kind::kConstant, "constant"}, {Kind::kStep, "step"}, {Kind::kCosine, "cosine"}}};
+constexpr std::array<std::pair<ScheduleKind, std::string_view>, 3> kScheduleNames = {
+    {{ScheduleKind::kConstant, "constant"},
+     {ScheduleKind::kStep, "step"},
+     {ScheduleKind::kCosine, "cosine"}}};
 
 }  // namespace
 
@@ -31,16 +33,16 @@ double Schedule::at(std::uint64_t step) const {
   return rate * (1 + std::cos(std::numbers::pi * done)) / 2;
 }
 
-std::string_view name_of(Kind kind) {
-  for (const auto& [known, name] : kNames) {
+std::string_view name_of(ScheduleKind kind) {
+  for (const auto& [known, name] : kScheduleNames) {
     if (known == kind) return name;
   }
   return "?";
 }
 
-Kind parse_schedule(std::string_view text, std::string_view what) {
+ScheduleKind parse_schedule(std::string_view text, std::string_view what) {
   std::vector<std::string_view> names;
-  for (const auto& [kind, name] : kNames) {
+  for (const auto& [kind, name] : kScheduleNames) {
     if (name == text) return kind;
     names.push_back(name);
   }

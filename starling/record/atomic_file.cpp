@@ -14,7 +14,7 @@
 namespace starling::record {
 namespace {
 
-constexpr std::size_t kBufferBytes = 1 << 16;
+constexpr std::size_t kFileBufferBytes = 1 << 16;
 constexpr mode_t kMode = 0666;  // the user's umask takes its part away
 
 std::string path_of(int descriptor) { return concat("/proc/self/fd/", descriptor); }
@@ -46,7 +46,7 @@ int name_output(int descriptor, const std::filesystem::path& part) {
 
 }  // namespace
 
-DescriptorBuffer::DescriptorBuffer(int descriptor) : descriptor_(descriptor), buffer_(kBufferBytes) {
+DescriptorBuffer::DescriptorBuffer(int descriptor) : descriptor_(descriptor), buffer_(kFileBufferBytes) {
   setp(buffer_.data(), buffer_.data() + buffer_.size());
 }
 

@@ -8,7 +8,7 @@
 namespace starling::record {
 namespace {
 
-constexpr std::size_t kBufferBytes = 1 << 16;
+constexpr std::size_t kEventBufferBytes = 1 << 16;
 
 std::string_view name_of(Activity activity) {
   switch (activity) {
@@ -87,7 +87,7 @@ void write_events(std::ostream& out, const RunRecord& run) {
                      [](const Span& a, const Span& b) { return a.begin < b.begin; });
     for (const Span& span : spans) {
       append_span(text, record.rank, span);
-      if (text.size() > kBufferBytes) empty(text, out);
+      if (text.size() > kEventBufferBytes) empty(text, out);
     }
   }
   for (const LossPoint& point : run.losses) append_loss(text, point);

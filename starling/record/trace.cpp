@@ -11,7 +11,7 @@
 namespace starling::record {
 namespace {
 
-constexpr std::size_t kBufferBytes = 1 << 16;
+constexpr std::size_t kTraceBufferBytes = 1 << 16;
 constexpr int kKinds = 5;
 constexpr std::array<std::string_view, kKinds> kNames = {"compute", "update", "wait", "transfer", "serve"};
 // By Detail::Kind.
@@ -32,7 +32,7 @@ class Writer {
   std::string& text() { return text_; }
   void end() {
     text_ += '}';
-    if (text_.size() > kBufferBytes) flush();
+    if (text_.size() > kTraceBufferBytes) flush();
   }
   void flush() {
     out_.write(text_.data(), static_cast<std::streamsize>(text_.size()));

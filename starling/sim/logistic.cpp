@@ -11,8 +11,8 @@
 namespace starling::sim {
 namespace {
 
-constexpr std::size_t kSamples = 2048;
-constexpr std::size_t kBatch = 16;
+constexpr std::size_t kLogisticSamples = 2048;
+constexpr std::size_t kLogisticBatch = 16;
 constexpr double kFlipped = 0.05;
 constexpr double kPenalty = 1e-4;
 constexpr std::size_t kMostNumbers = std::size_t{1} << 28;  // 1 GiB of features
@@ -44,9 +44,9 @@ double slope_at(double margin) { return -1 / (1 + natural_exp(margin)); }
 
 Logistic::Logistic(const WorkloadSetting& setting)
     : parameters_(setting.parameters),
-      batch_(setting.batch == 0 ? kBatch : setting.batch),
+      batch_(setting.batch == 0 ? kLogisticBatch : setting.batch),
       sections_{{"weight", 0, setting.parameters}},
-      shards_(kSamples, setting.workers) {
+      shards_(kLogisticSamples, setting.workers) {
   const std::size_t samples = shards_.samples();
   if (parameters_ > kMostNumbers / samples) {
     throw InvalidArgument(concat("logistic with ", parameters_, " parameters is too large; with ", samples,

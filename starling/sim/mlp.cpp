@@ -9,12 +9,12 @@
 namespace starling::sim {
 namespace {
 
-constexpr std::size_t kSamples = 1024;
-constexpr std::size_t kBatch = 16;
+constexpr std::size_t kMlpSamples = 1024;
+constexpr std::size_t kMlpBatch = 16;
 constexpr std::size_t kInputs = 16;
 constexpr std::size_t kHidden = 32;
 constexpr std::size_t kClasses = 4;
-constexpr double kSpread = 0.15;  // of the points around their ring; the rings' radii are 1, 2, 3, 4
+constexpr double kRingWidth = 0.15;  // of the points around their ring; the rings' radii are 1, 2, 3, 4
 
 // Matrices row by row, one row per unit.
 constexpr std::size_t kHiddenWeight = 0;
@@ -31,7 +31,7 @@ using Point = std::array<double, 2>;
 Point point_near_ring(double radius, Random& random) {
   Point point = {random.normal(), random.normal()};
   const double length = std::sqrt(point[0] * point[0] + point[1] * point[1]);
-  const double wanted = radius + kSpread * random.normal();
+  const double wanted = radius + kRingWidth * random.normal();
   for (double& coordinate : point) coordinate *= wanted / length;
   return point;
 }
@@ -45,12 +45,12 @@ struct Mlp::Pass {
 };
 
 Mlp::Mlp(const WorkloadSetting& setting)
-    : batch_(setting.batch == 0 ? kBatch : setting.batch),
+    : batch_(setting.batch == 0 ? kMlpBatch : setting.batch),
       sections_{{"hidden.weight", kHiddenWeight, kHidden * kInputs},
                 {"hidden.bias", kHiddenBias, kHidden},
                 {"output.weight", kOutputWeight, kClasses * kHidden},
                 {"output.bias", kOutputBias, kClasses}},
-      shards_(kSamples, setting.workers) {
+      shards_(kMlpSamples, setting.workers) {
   generate(setting.seed);
 }
 

@@ -8,7 +8,7 @@
 namespace starling::sim {
 namespace {
 
-constexpr std::size_t kBatch = 32;
+constexpr std::size_t kQuadraticBatch = 32;
 
 // From 0.1 at the first element to 1 at the last; a single element has 1.
 float curvature_at(std::size_t index, std::size_t count) {
@@ -21,7 +21,7 @@ float curvature_at(std::size_t index, std::size_t count) {
 
 Quadratic::Quadratic(const WorkloadSetting& setting)
     : noise_(setting.noise),
-      batch_(setting.batch == 0 ? kBatch : setting.batch),
+      batch_(setting.batch == 0 ? kQuadraticBatch : setting.batch),
       sections_{{"x", 0, setting.parameters}},
       curvature_(setting.parameters),
       optimum_(setting.parameters) {

@@ -12,7 +12,6 @@ namespace starling::cli {
 namespace {
 
 using Json = nlohmann::json;
-using Words = std::vector<std::string>;
 
 TEST(BenchCollectives, WritesJsonToStdout) {
   const Ran ran = run_program({"bench", "collectives", "--ranks", "2", "--sizes", "1k,64k", "--against",

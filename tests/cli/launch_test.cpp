@@ -10,20 +10,11 @@
 namespace starling::cli {
 namespace {
 
-using Words = std::vector<std::string>;
-
 Ran launch(Words flags, const std::string& script) {
   Words words{"launch"};
   words.insert(words.end(), flags.begin(), flags.end());
   words.insert(words.end(), {"--", "sh", "-c", script});
   return run_program(words);
-}
-
-Words sorted_lines(const std::string& text) {
-  Words lines = split(text, '\n');
-  if (!lines.empty() && lines.back().empty()) lines.pop_back();
-  std::sort(lines.begin(), lines.end());
-  return lines;
 }
 
 TEST(Launch, PrefixesLinesWithTheRankAndKeepsTheStreamsApart) {

@@ -46,6 +46,9 @@ class RunningProgram {
   bool collected_ = false;
 };
 
+// The lines of what several ranks said, in an order that does not depend on them.
+Words sorted_lines(const std::string& text);
+
 // Exit code 2, and nothing but one line on stderr that names the value and what else is expected of it.
 void expect_refused(const Words& arguments, const std::string& value, const std::string& allowed);
 

@@ -19,7 +19,7 @@ using testing::TemporaryFolder;
 
 constexpr int kWorkers = 3;
 // Most of a step is slept, so that many of these runs fit on a small machine.
-constexpr const char* kSmall = "--model mlp --workers 3 --batch 8 --pace 20ms";
+constexpr const char* kKilledRun = "--model mlp --workers 3 --batch 8 --pace 20ms";
 
 // The value of the variable in a process's environment; empty if it is not there.
 std::string variable_of(const fs::path& process, const std::string& name) {
@@ -98,7 +98,7 @@ void kill_one(const Case& of, int rank, useconds_t delay, bool after_first_check
   const std::string out = folder.path() + "/run";
   const std::set<std::string> memory = shared_memory();
   RunningProgram program(
-      train(concat(kSmall, few_pictures(folder), " --checkpoint-every 5 --steps ",
+      train(concat(kKilledRun, few_pictures(folder), " --checkpoint-every 5 --steps ",
                    of.goes_on ? 150 : 1'000'000, " --strategy ", of.strategy, " --out ", out)));
   const pid_t launcher = program.pid();
   std::map<int, pid_t> processes;
@@ -146,8 +146,9 @@ TEST(TrainKill, AsTheFlagsSay) {
     SCOPED_TRACE(of.strategy);
     const TemporaryFolder folder;
     const std::string out = folder.path() + "/run";
-    const Ran ran = run_program(train(concat(
-        kSmall, few_pictures(folder), " --steps 50 --kill 2@0.3s --strategy ", of.strategy, " --out ", out)));
+    const Ran ran =
+        run_program(train(concat(kKilledRun, few_pictures(folder), " --steps 50 --kill 2@0.3s --strategy ",
+                                 of.strategy, " --out ", out)));
     expect_end(ran, of, 2, out);
   }
 }

@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::TemporaryFolder;
 
-constexpr const char* kSmall = "--model mlp --workers 3";
+constexpr const char* kSmallRun = "--model mlp --workers 3";
 constexpr std::uint64_t kSamples = 12'000;  // of the glyphs' training set
 
 class Train : public ::testing::Test {
@@ -26,7 +26,7 @@ class Train : public ::testing::Test {
 
 TEST_F(Train, LeavesAllFiles) {
   const std::string out = in("run");
-  const Ran ran = run_program(train(concat(kSmall, " --steps 10 --json --out ", out)));
+  const Ran ran = run_program(train(concat(kSmallRun, " --steps 10 --json --out ", out)));
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_EQ(ran.err, "");
   Words expected(std::begin(record::kRunFiles), std::end(record::kRunFiles));
@@ -62,7 +62,7 @@ TEST_F(Train, PrintsATableAndWhereTheFilesAre) {
 }
 
 TEST_F(Train, EveryStrategyMakesTheStepsItWasAskedFor) {
-  const std::string small = kSmall + few_pictures(folder_);
+  const std::string small = kSmallRun + few_pictures(folder_);
   for (const auto& [strategy, services] :
        std::vector<std::pair<std::string, int>>{{"local-sgd --period 4", 0},
                                                 {"ps --mode bsp --servers 1", 1},
@@ -80,7 +80,7 @@ TEST_F(Train, EveryStrategyMakesTheStepsItWasAskedFor) {
 }
 
 TEST_F(Train, TheSeedDecidesOnEveryBitOfTheModel) {
-  const std::string small = kSmall + few_pictures(folder_);
+  const std::string small = kSmallRun + few_pictures(folder_);
   const auto model = [&](const std::string& name, const std::string& more) {
     return model_of(train_into(in(name), concat(small, " --steps 10 ", more)));
   };
@@ -98,7 +98,8 @@ TEST_F(Train, SharedOutBatchesAreEachTakenOnce) {
     for (const Json& worker : summary["steps_per_worker"]) sum += worker.get<std::uint64_t>();
     return sum;
   };
-  const std::string flags = concat(kSmall, " --shards dynamic --batch 64 --epochs 1 --slow 0:10 --strategy ");
+  const std::string flags =
+      concat(kSmallRun, " --shards dynamic --batch 64 --epochs 1 --slow 0:10 --strategy ");
   const Json free = trained(flags + "ps --mode asp");
   EXPECT_EQ(free["samples"], kSamples);
   EXPECT_EQ(steps(free), 188U);
@@ -109,7 +110,7 @@ TEST_F(Train, SharedOutBatchesAreEachTakenOnce) {
 
 TEST_F(Train, EndsInTime) {
   const Json summary =
-      trained(concat(kSmall, few_pictures(folder_), " --max-seconds 0.3 --pace 10ms --batch 4"));
+      trained(concat(kSmallRun, few_pictures(folder_), " --max-seconds 0.3 --pace 10ms --batch 4"));
   EXPECT_EQ(summary["steps_per_worker"][0], summary["steps_per_worker"][1]);
   EXPECT_LE(summary["steps_per_worker"][0], 40);  // steps of 10 ms, and a few to agree on the end
 }
@@ -118,21 +119,21 @@ TEST_F(Train, EndsAtTheTarget) {
   // Both are reached soon; without an end there they would run until the test's time limit.
   for (const char* target : {"--target-loss 2.4", "--target-accuracy 0.05"}) {
     const Json summary =
-        trained(concat(kSmall, " --max-seconds 1000 --pace 5ms --batch 4 --eval-every 50ms ", target));
+        trained(concat(kSmallRun, " --max-seconds 1000 --pace 5ms --batch 4 --eval-every 50ms ", target));
     EXPECT_TRUE(summary["time_to_target_seconds"].is_number()) << target;
   }
 }
 
 TEST_F(Train, OnlyNotesTheTargetWhenToldSo) {
-  const Json summary = trained(concat(kSmall, " --steps 10 --target-accuracy 0.01 --no-stop"));
+  const Json summary = trained(concat(kSmallRun, " --steps 10 --target-accuracy 0.01 --no-stop"));
   EXPECT_EQ(summary["steps_per_worker"], Json({10, 10, 10}));
   EXPECT_TRUE(summary["time_to_target_seconds"].is_number());
-  const Json missed = trained(concat(kSmall, " --steps 2 --target-accuracy 1 --no-stop"));
+  const Json missed = trained(concat(kSmallRun, " --steps 2 --target-accuracy 1 --no-stop"));
   EXPECT_TRUE(missed["time_to_target_seconds"].is_null());
 }
 
 TEST_F(Train, SendsOverAnEmulatedLink) {
-  const Json summary = trained(concat(kSmall, few_pictures(folder_), " --steps 3 --link 1gbe"));
+  const Json summary = trained(concat(kSmallRun, few_pictures(folder_), " --steps 3 --link 1gbe"));
   EXPECT_EQ(summary["steps_per_worker"], Json({3, 3, 3}));
   EXPECT_GT(summary["bytes_sent_per_worker"][0], 0);
 }
@@ -155,7 +156,7 @@ TEST_P(Resume, GivesTheModelOfTheWholeRun) {
   STARLING_NEEDS_TRAINER();
   const TemporaryFolder folder;
   const std::string flags =
-      concat(kSmall, few_pictures(folder), " --batch 10 --strategy ", GetParam(), " --steps ");
+      concat(kSmallRun, few_pictures(folder), " --batch 10 --strategy ", GetParam(), " --steps ");
   const std::string whole = train_into(folder.path() + "/whole", flags + "20");
   const std::string half = train_into(folder.path() + "/half", flags + "10 --checkpoint-every 10");
   EXPECT_FALSE(model_of(half) == model_of(whole));
@@ -172,7 +173,8 @@ INSTANTIATE_TEST_SUITE_P(Train, Resume,
 
 // Nine steps are an epoch here: with equal shards it would have one less.
 TEST_F(Train, GoesOnInTheMiddleOfAnEpochThatIsSharedOut) {
-  const std::string flags = concat(kSmall, few_pictures(folder_), " --batch 10 --shards dynamic --epochs 2");
+  const std::string flags =
+      concat(kSmallRun, few_pictures(folder_), " --batch 10 --shards dynamic --epochs 2");
   train_into(in("half"), flags + " --steps 10 --checkpoint-every 10");
   train_into(in("rest"), concat(flags, " --resume ", in("half")));
   EXPECT_EQ(summary_in(in("half"))["samples"], 246 + 30);
@@ -180,7 +182,7 @@ TEST_F(Train, GoesOnInTheMiddleOfAnEpochThatIsSharedOut) {
 }
 
 TEST_F(Train, GoesOnInTheSameFolder) {
-  const std::string out = in("run"), flags = concat(kSmall, few_pictures(folder_), " --steps ");
+  const std::string out = in("run"), flags = concat(kSmallRun, few_pictures(folder_), " --steps ");
   train_into(out, flags + "2 --checkpoint-every 2");
   const Ran ran = run_program(train(concat(flags, "4 --checkpoint-every 2 --resume ", out)));
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
@@ -203,7 +205,7 @@ void wait_for(const std::string& file, RunningProgram& program) {
 
 TEST_F(Train, AKilledRunGoesOn) {
   Random random(7);
-  const std::string small = kSmall + few_pictures(folder_);
+  const std::string small = kSmallRun + few_pictures(folder_);
   for (int i = 0; i < 3; ++i) {
     const std::string out = in(concat("run", i)), latest = out + "/checkpoints/latest.json";
     {
@@ -232,7 +234,7 @@ TEST_P(Interrupted, WritesEverything) {
   const auto& [signal, strategy] = GetParam();
   const TemporaryFolder folder;
   const std::string out = folder.path() + "/run";
-  RunningProgram program(train(concat(kSmall, few_pictures(folder),
+  RunningProgram program(train(concat(kSmallRun, few_pictures(folder),
                                       " --batch 4 --max-seconds 1000 --checkpoint-every 1 --json --strategy ",
                                       strategy, " --out ", out)));
   wait_for(out + "/checkpoints/latest.json", program);

@@ -90,20 +90,20 @@ TEST(ClusterFlags, GoOnTopOfAFile) {
             "--join: '1@10s': worker 1 is killed at 9 s, not after it joins at 10 s");
 }
 
-struct Bad {
+struct BadFlag {
   ClusterFlags flags;
   std::string text;
 
-  friend std::ostream& operator<<(std::ostream& out, const Bad& bad) { return out << bad.text; }
+  friend std::ostream& operator<<(std::ostream& out, const BadFlag& bad) { return out << bad.text; }
 };
 
-class BadFlags : public ::testing::TestWithParam<Bad> {};
+class BadFlags : public ::testing::TestWithParam<BadFlag> {};
 
 TEST_P(BadFlags, AreRefused) {
   EXPECT_EQ(refusal([] { make_cluster(GetParam().flags); }), GetParam().text);
 }
 
-const std::string kDuration =
+const std::string kNotADuration =
     " is not a duration (a number from 0 with ns, us, ms, s, m or h; without a unit: seconds)";
 const std::string kSlowForm = " is not WORKER:FACTOR, WORKER:FACTOR@FROM or WORKER:FACTOR@FROM-TO";
 const std::string kLinkForm = " is not HOST:FACTOR, HOST:FACTOR@FROM or HOST:FACTOR@FROM-TO";
@@ -112,39 +112,40 @@ const std::string kPauseForm = " is not WORKER@FROM or WORKER@FROM-TO";
 INSTANTIATE_TEST_SUITE_P(
     All, BadFlags,
     ::testing::Values(
-        Bad{{.workers = "0"}, "--workers: '0' is not a whole number from 1 to 100000"},
-        Bad{{.workers = "100001"}, "--workers: '100001' is not a whole number from 1 to 100000"},
-        Bad{{.workers = "many"}, "--workers: 'many' is not a whole number from 1 to 100000"},
-        Bad{{.workers = "8", .hosts = "9"}, "--hosts: '9' is not a whole number from 1 to 8"},
-        Bad{{.network = "1gbit/-5us"}, "--network: '-5us'" + kDuration},
-        Bad{{.workers = "16", .slow = {"99:4"}}, "--slow: '99:4': there are workers 0 to 15"},
-        Bad{{.slow = {"-1:4"}}, "--slow: '-1:4': there are workers 0 to 3"},
-        Bad{{.slow = {"x:4"}}, "--slow: 'x:4': there are workers 0 to 3"},
-        Bad{{.slow = {"0"}}, "--slow: '0'" + kSlowForm}, Bad{{.slow = {""}}, "--slow: ''" + kSlowForm},
-        Bad{{.slow = {"0@5s"}}, "--slow: '0@5s'" + kSlowForm},
-        Bad{{.slow = {"0:0"}}, "--slow: '0:0': '0' is not a number from 1e-06 to 1e+06"},
-        Bad{{.slow = {"0:inf"}}, "--slow: '0:inf': 'inf' is not a number from 1e-06 to 1e+06"},
-        Bad{{.slow = {"0:2:3"}}, "--slow: '0:2:3': '2:3' is not a number from 1e-06 to 1e+06"},
-        Bad{{.slow = {"0:2@1s-"}}, "--slow: '0:2@1s-': ''" + kDuration},
-        Bad{{.slow = {"0:2@1x-2s"}}, "--slow: '0:2@1x-2s': '1x'" + kDuration},
-        Bad{{.slow = {"0:2@-1s"}}, "--slow: '0:2@-1s': ''" + kDuration},
-        Bad{{.slow = {"0:2@5s-5s"}}, "--slow: '0:2@5s-5s': the end, 5 s, is not after the start, 5 s"},
-        Bad{{.pause = {"3"}}, "--pause: '3'" + kPauseForm},
-        Bad{{.pause = {"3:2@5s"}}, "--pause: '3:2@5s'" + kPauseForm},
-        Bad{{.pause = {"3@8s-5s"}}, "--pause: '3@8s-5s': the end, 5 s, is not after the start, 8 s"},
-        Bad{{.link = {"4:2"}}, "--link-slow: '4:2': there are hosts 0 to 3, named host0 to host3"},
-        Bad{{.link = {"1"}}, "--link-slow: '1'" + kLinkForm},
-        Bad{{.kill = {"2"}}, "--kill: '2' is not WORKER@AT"},
-        Bad{{.kill = {"2@15s-20s"}}, "--kill: '2@15s-20s': '15s-20s'" + kDuration},
-        Bad{{.kill = {"4@15s"}}, "--kill: '4@15s': there are workers 0 to 3"},
-        Bad{{.kill = {"2@100y"}}, "--kill: '2@100y': '100y'" + kDuration},
-        Bad{{.kill = {"2@1e99h"}}, "--kill: '2@1e99h': '1e99h' is too long for a duration (73 years)"},
-        Bad{{.join = {"3"}}, "--join: '3' is not WORKER@AT"},
-        Bad{{.join = {"7@1s"}}, "--join: '7@1s': there are workers 0 to 3"},
-        Bad{{.kill = {"1@1s"}, .join = {"1@2s"}},
-            "--kill: '1@1s': worker 1 is killed at 1 s, not after it joins at 2 s"},
-        Bad{{.workers = "1", .join = {"0@1s"}},
-            "--join: nobody is there at the start: every worker joins later"}));
+        BadFlag{{.workers = "0"}, "--workers: '0' is not a whole number from 1 to 100000"},
+        BadFlag{{.workers = "100001"}, "--workers: '100001' is not a whole number from 1 to 100000"},
+        BadFlag{{.workers = "many"}, "--workers: 'many' is not a whole number from 1 to 100000"},
+        BadFlag{{.workers = "8", .hosts = "9"}, "--hosts: '9' is not a whole number from 1 to 8"},
+        BadFlag{{.network = "1gbit/-5us"}, "--network: '-5us'" + kNotADuration},
+        BadFlag{{.workers = "16", .slow = {"99:4"}}, "--slow: '99:4': there are workers 0 to 15"},
+        BadFlag{{.slow = {"-1:4"}}, "--slow: '-1:4': there are workers 0 to 3"},
+        BadFlag{{.slow = {"x:4"}}, "--slow: 'x:4': there are workers 0 to 3"},
+        BadFlag{{.slow = {"0"}}, "--slow: '0'" + kSlowForm},
+        BadFlag{{.slow = {""}}, "--slow: ''" + kSlowForm},
+        BadFlag{{.slow = {"0@5s"}}, "--slow: '0@5s'" + kSlowForm},
+        BadFlag{{.slow = {"0:0"}}, "--slow: '0:0': '0' is not a number from 1e-06 to 1e+06"},
+        BadFlag{{.slow = {"0:inf"}}, "--slow: '0:inf': 'inf' is not a number from 1e-06 to 1e+06"},
+        BadFlag{{.slow = {"0:2:3"}}, "--slow: '0:2:3': '2:3' is not a number from 1e-06 to 1e+06"},
+        BadFlag{{.slow = {"0:2@1s-"}}, "--slow: '0:2@1s-': ''" + kNotADuration},
+        BadFlag{{.slow = {"0:2@1x-2s"}}, "--slow: '0:2@1x-2s': '1x'" + kNotADuration},
+        BadFlag{{.slow = {"0:2@-1s"}}, "--slow: '0:2@-1s': ''" + kNotADuration},
+        BadFlag{{.slow = {"0:2@5s-5s"}}, "--slow: '0:2@5s-5s': the end, 5 s, is not after the start, 5 s"},
+        BadFlag{{.pause = {"3"}}, "--pause: '3'" + kPauseForm},
+        BadFlag{{.pause = {"3:2@5s"}}, "--pause: '3:2@5s'" + kPauseForm},
+        BadFlag{{.pause = {"3@8s-5s"}}, "--pause: '3@8s-5s': the end, 5 s, is not after the start, 8 s"},
+        BadFlag{{.link = {"4:2"}}, "--link-slow: '4:2': there are hosts 0 to 3, named host0 to host3"},
+        BadFlag{{.link = {"1"}}, "--link-slow: '1'" + kLinkForm},
+        BadFlag{{.kill = {"2"}}, "--kill: '2' is not WORKER@AT"},
+        BadFlag{{.kill = {"2@15s-20s"}}, "--kill: '2@15s-20s': '15s-20s'" + kNotADuration},
+        BadFlag{{.kill = {"4@15s"}}, "--kill: '4@15s': there are workers 0 to 3"},
+        BadFlag{{.kill = {"2@100y"}}, "--kill: '2@100y': '100y'" + kNotADuration},
+        BadFlag{{.kill = {"2@1e99h"}}, "--kill: '2@1e99h': '1e99h' is too long for a duration (73 years)"},
+        BadFlag{{.join = {"3"}}, "--join: '3' is not WORKER@AT"},
+        BadFlag{{.join = {"7@1s"}}, "--join: '7@1s': there are workers 0 to 3"},
+        BadFlag{{.kill = {"1@1s"}, .join = {"1@2s"}},
+                "--kill: '1@1s': worker 1 is killed at 1 s, not after it joins at 2 s"},
+        BadFlag{{.workers = "1", .join = {"0@1s"}},
+                "--join: nobody is there at the start: every worker joins later"}));
 
 TEST(ClusterFlags, ListsAreTheSameAsSeveralFlags) {
   ClusterFlags list, several;

@@ -9,6 +9,7 @@
 
 #include "starling/core/error.h"
 #include "starling/core/partition.h"
+#include "tests/collective/calls.h"
 #include "tests/collective/data.h"
 #include "tests/support/virtual_ranks.h"
 
@@ -17,14 +18,13 @@ namespace {
 
 using testing::element_of;
 using testing::everyone;
+using testing::kByMessages;
 using testing::vector_of;
 using testing::VirtualRanks;
 
-constexpr Algorithm kByMessages[] = {Algorithm::kRing, Algorithm::kDoubling, Algorithm::kHalving};
-
 // What rank 1 of 3 is told about a call that it alone makes.
 template <class Make>
-std::string refusal(Make make) {
+std::string refused_call(Make make) {
   VirtualRanks ranks(3);
   std::vector<float> values(4, 1.0f);
   ranks.start(1, make(ranks.at(1), Data(std::span<float>(values))));
@@ -38,12 +38,12 @@ std::string refusal(Make make) {
 }
 
 std::string refusal_of_group(const Group& group) {
-  return refusal(
+  return refused_call(
       [&](Transport& net, Data data) { return all_reduce(net, group, data, Reduction::sum(), 1); });
 }
 
 std::string refusal_of_weight(double weight, const Group& group) {
-  return refusal([&](Transport& net, Data data) {
+  return refused_call([&](Transport& net, Data data) {
     return all_reduce(net, group, data, Reduction::weighted_mean(weight), 1);
   });
 }
@@ -59,9 +59,9 @@ TEST(Collective, ChecksTheGroup) {
 
 TEST(Collective, ChecksTheRoot) {
   const Group group = {1, 2};
-  EXPECT_EQ(refusal([&](Transport& net, Data data) { return broadcast(net, group, 0, data, 1); }),
+  EXPECT_EQ(refused_call([&](Transport& net, Data data) { return broadcast(net, group, 0, data, 1); }),
             "rank 0 is not a member of group 1, 2");
-  EXPECT_EQ(refusal([&](Transport& net, Data data) { return gather(net, group, 7, data, 1); }),
+  EXPECT_EQ(refused_call([&](Transport& net, Data data) { return gather(net, group, 7, data, 1); }),
             "rank 7 is not a member of group 1, 2");
 }
 
@@ -71,12 +71,12 @@ TEST(Collective, ChecksTheReduction) {
   EXPECT_EQ(refusal_of_weight(-1, group), "the weight -1 is not a finite number of at least 0");
   EXPECT_EQ(refusal_of_weight(infinity, group), "the weight inf is not a finite number of at least 0");
   EXPECT_EQ(refusal_of_weight(std::nan(""), group), "the weight nan is not a finite number of at least 0");
-  EXPECT_EQ(refusal([&](Transport& net, Data data) {
+  EXPECT_EQ(refused_call([&](Transport& net, Data data) {
               return all_reduce(net, group, Data(data.bytes, data.count, DType::kInt32), Reduction::mean(),
                                 1);
             }),
             "a mean needs a floating type, not int32");
-  EXPECT_EQ(refusal([&](Transport& net, Data data) {
+  EXPECT_EQ(refused_call([&](Transport& net, Data data) {
               return reduce_scatter(net, group, Data(data.bytes, 1, DType::kInt64),
                                     Reduction::weighted_mean(1), 1);
             }),
@@ -101,7 +101,7 @@ TEST(Collective, ChecksTheSumOfTheWeightsEverywhere) {
 }
 
 TEST(Collective, RefusesDirectWithoutSharedMemory) {
-  EXPECT_EQ(refusal([&](Transport& net, Data data) {
+  EXPECT_EQ(refused_call([&](Transport& net, Data data) {
               return all_reduce(net, everyone(3), data, Reduction::sum(), 1, Algorithm::kDirect);
             }),
             "direct needs memory that all members share; group 0, 1, 2 on transport inproc has none");

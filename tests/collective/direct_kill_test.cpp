@@ -20,16 +20,16 @@
 namespace starling::collective {
 namespace {
 
-constexpr int kRanks = 4;
-constexpr std::size_t kCount = 150'000;  // several pieces for each, the last one odd
+constexpr int kForkedRanks = 4;
+constexpr std::size_t kForkedCount = 150'000;  // several pieces for each, the last one odd
 
-std::int32_t brought(Rank rank, std::size_t i) {
+std::int32_t brought_by(Rank rank, std::size_t i) {
   return static_cast<std::int32_t>(i % 977) * (rank + 1) + rank;
 }
 
 std::int32_t total(std::size_t i) {
   std::int32_t sum = 0;
-  for (Rank rank = 0; rank < kRanks; ++rank) sum += brought(rank, i);
+  for (Rank rank = 0; rank < kForkedRanks; ++rank) sum += brought_by(rank, i);
   return sum;
 }
 
@@ -40,7 +40,7 @@ int judge(std::span<const std::int32_t> data, Rank rank, bool lost) {
   bool all_old = true;
   bool all_new = true;
   for (std::size_t i = 0; i < data.size(); ++i) {
-    all_old &= data[i] == brought(rank, i);
+    all_old &= data[i] == brought_by(rank, i);
     all_new &= data[i] == total(i);
   }
   if (all_new && !lost) return kComplete;
@@ -57,13 +57,13 @@ void take_part(transport::Transport& net, bool in_arena) {
   std::vector<std::int32_t> heap;
   std::span<std::int32_t> data;
   if (in_arena) {
-    memory = net.allocate(kCount * sizeof(std::int32_t));
-    data = {reinterpret_cast<std::int32_t*>(memory.bytes.data()), kCount};
+    memory = net.allocate(kForkedCount * sizeof(std::int32_t));
+    data = {reinterpret_cast<std::int32_t*>(memory.bytes.data()), kForkedCount};
   } else {
-    heap.resize(kCount);
+    heap.resize(kForkedCount);
     data = heap;
   }
-  for (std::size_t i = 0; i < kCount; ++i) data[i] = brought(net.rank(), i);
+  for (std::size_t i = 0; i < kForkedCount; ++i) data[i] = brought_by(net.rank(), i);
   bool lost = false;
   try {
     runtime::run(net.scheduler(), direct_all_reduce(net, everyone(), Data(data), Reduction::sum(), 1));
@@ -97,7 +97,7 @@ struct Aftermath {
 
 // The victim dies at the n-th fault point it passes: before a sum, before it is numbered, between two copies.
 Aftermath kill_at_fault_point(Rank victim, int n, bool in_arena) {
-  launch::ForkedRanks ranks(kRanks, [=](transport::Transport& net) {
+  launch::ForkedRanks ranks(kForkedRanks, [=](transport::Transport& net) {
     if (net.rank() == victim) {
       int left = n;
       net.shared()->fault_point = [left](const char*) mutable {
@@ -111,7 +111,7 @@ Aftermath kill_at_fault_point(Rank victim, int n, bool in_arena) {
 
 // Killed from outside, at any instruction: after a random time from its start.
 Aftermath kill_at_time(Rank victim, std::chrono::microseconds delay, bool in_arena) {
-  launch::ForkedRanks ranks(kRanks, [=](transport::Transport& net) { take_part(net, in_arena); });
+  launch::ForkedRanks ranks(kForkedRanks, [=](transport::Transport& net) { take_part(net, in_arena); });
   std::this_thread::sleep_for(delay);
   ranks.kill(victim, SIGKILL);
   return Aftermath(ranks.wait());
@@ -132,7 +132,7 @@ TEST(DirectKillTest, AtFaultPointsInsideTheCopyLoops) {
   int complete = 0;
   int kills = 0;
   for (int trial = 0; trial < kTrials && kills < kKills; ++trial) {
-    const Rank victim = random.between(0, kRanks - 1);
+    const Rank victim = random.between(0, kForkedRanks - 1);
     const int point = random.between(0, 30);
     SCOPED_TRACE(concat("trial ", trial, ": rank ", victim, " dies at fault point ", point));
     const auto seen = kill_at_fault_point(victim, point, trial % 4 != 3);
@@ -150,7 +150,7 @@ TEST(DirectKillTest, AtRandomTimes) {
   int kills = 0;
   int complete = 0;
   for (int trial = 0; trial < kTrials && kills < kKills; ++trial) {
-    const Rank victim = random.between(0, kRanks - 1);
+    const Rank victim = random.between(0, kForkedRanks - 1);
     const std::chrono::microseconds delay(random.between(0, 4000));
     SCOPED_TRACE(concat("trial ", trial, ": rank ", victim, " dies after ", delay.count(), " us"));
     const auto seen = kill_at_time(victim, delay, trial % 4 != 3);
@@ -164,7 +164,7 @@ TEST(DirectKillTest, AtRandomTimes) {
 }
 
 TEST(DirectKillTest, AMemberThatNeverComesLeavesOldData) {
-  launch::ForkedRanks ranks(kRanks, [](transport::Transport& net) {
+  launch::ForkedRanks ranks(kForkedRanks, [](transport::Transport& net) {
     if (net.rank() == 2) raise(SIGKILL);
     take_part(net, true);
   });
@@ -173,7 +173,7 @@ TEST(DirectKillTest, AMemberThatNeverComesLeavesOldData) {
 
 // The others end because of it, and say so before we come: it is still the dead one that matters.
 TEST(DirectKillTest, TheDeadAreNamedNotThoseWhoLeftForThem) {
-  launch::ForkedRanks ranks(kRanks, [](transport::Transport& net) {
+  launch::ForkedRanks ranks(kForkedRanks, [](transport::Transport& net) {
     if (net.rank() == 1) raise(SIGKILL);
     const auto others_are_gone = [&] {
       return net.shared()->gone(1) && net.shared()->gone(2) && net.shared()->gone(3);
@@ -198,10 +198,10 @@ TEST(DirectKillTest, TwoMembersDie) {
   Random random(7);
   int both = 0;
   for (int trial = 0; trial < 40; ++trial) {
-    const Rank first = random.between(0, kRanks - 1);
-    const Rank second = (first + random.between(1, kRanks - 1)) % kRanks;
+    const Rank first = random.between(0, kForkedRanks - 1);
+    const Rank second = (first + random.between(1, kForkedRanks - 1)) % kForkedRanks;
     const int points[2] = {random.between(0, 20), random.between(0, 30)};
-    launch::ForkedRanks ranks(kRanks, [&](transport::Transport& net) {
+    launch::ForkedRanks ranks(kForkedRanks, [&](transport::Transport& net) {
       if (net.rank() == first || net.rank() == second) {
         int left = points[net.rank() == first ? 0 : 1];
         net.shared()->fault_point = [left](const char*) mutable {
@@ -211,7 +211,8 @@ TEST(DirectKillTest, TwoMembersDie) {
       take_part(net, true);
     });
     const Aftermath seen(ranks.wait());
-    EXPECT_EQ(seen.reports, (std::map<int, int>{{kComplete, kRanks - seen.killed}})) << "trial " << trial;
+    EXPECT_EQ(seen.reports, (std::map<int, int>{{kComplete, kForkedRanks - seen.killed}}))
+        << "trial " << trial;
     both += seen.killed == 2 ? 1 : 0;
   }
   EXPECT_GT(both, 0);

@@ -54,7 +54,7 @@ struct Values {
   std::span<std::int64_t> values;
 };
 
-std::int64_t element(std::uint64_t round, Rank rank, std::size_t i) {
+std::int64_t whole_element(std::uint64_t round, Rank rank, std::size_t i) {
   return static_cast<std::int64_t>((round * 7919 + i) % 1009) * (rank + 1) - 300;
 }
 
@@ -63,12 +63,12 @@ Task<> one_round(transport::Transport& net, std::uint64_t round, const Group& gr
   const std::size_t count = sizes[random.below(9)] + random.below(5);
   const auto kind = random.below(5);
   Values mine(net, count, random.chance(0.6), random.below(3));
-  for (std::size_t i = 0; i < count; ++i) mine.values[i] = element(round, net.rank(), i);
+  for (std::size_t i = 0; i < count; ++i) mine.values[i] = whole_element(round, net.rank(), i);
   const std::size_t self = index_in(group, net.rank());
   const Slice own = slice_of(count, group.size(), self);
   const auto sum = [&](std::size_t i) {
     std::int64_t total = 0;
-    for (const Rank rank : group) total += element(round, rank, i);
+    for (const Rank rank : group) total += whole_element(round, rank, i);
     return total;
   };
   const Data data(mine.values);
@@ -78,17 +78,17 @@ Task<> one_round(transport::Transport& net, std::uint64_t round, const Group& gr
   if (kind == 3) co_await direct_broadcast(net, group, group.back(), data, round);
   if (kind == 4) co_await direct_all_reduce(net, group, data, Reduction::max(), round);
   for (std::size_t i = 0; i < count; ++i) {
-    std::int64_t expected = element(round, net.rank(), i);
+    std::int64_t expected = whole_element(round, net.rank(), i);
     if (kind == 0 || (kind == 1 && i >= own.begin && i < own.end)) expected = sum(i);
-    if (kind == 3) expected = element(round, group.back(), i);
+    if (kind == 3) expected = whole_element(round, group.back(), i);
     if (kind == 2) {
       for (std::size_t m = 0; m < group.size(); ++m) {
         const Slice slice = slice_of(count, group.size(), m);
-        if (i >= slice.begin && i < slice.end) expected = element(round, group[m], i);
+        if (i >= slice.begin && i < slice.end) expected = whole_element(round, group[m], i);
       }
     }
     if (kind == 4) {
-      for (const Rank rank : group) expected = std::max(expected, element(round, rank, i));
+      for (const Rank rank : group) expected = std::max(expected, whole_element(round, rank, i));
     }
     if (mine.values[i] != expected) {
       throw Error(concat("round ", round, ", kind ", kind, ": element ", i, " of ", count, " is ",

@@ -24,7 +24,9 @@ Group everyone(std::size_t ranks) {
   return group;
 }
 
-double brought(Rank rank, std::size_t i) { return (rank + 1) * 0.37 + static_cast<double>(i % 1009) * 0.11; }
+double start_value(Rank rank, std::size_t i) {
+  return (rank + 1) * 0.37 + static_cast<double>(i % 1009) * 0.11;
+}
 
 using Models = std::vector<std::vector<float>>;
 
@@ -32,7 +34,7 @@ Models models_of(std::size_t ranks, std::size_t count) {
   Models models(ranks, std::vector<float>(count));
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     for (std::size_t i = 0; i < count; ++i)
-      models[rank][i] = static_cast<float>(brought(static_cast<Rank>(rank), i));
+      models[rank][i] = static_cast<float>(start_value(static_cast<Rank>(rank), i));
   }
   return models;
 }
@@ -58,12 +60,12 @@ double expected(std::size_t ranks, std::size_t i, Reduction::Kind kind) {
   double sum = 0, weights = 0;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const double weight = kind == Reduction::Kind::kWeightedMean ? static_cast<double>(rank + 1) : 1;
-    sum += weight * brought(static_cast<Rank>(rank), i);
+    sum += weight * start_value(static_cast<Rank>(rank), i);
     weights += weight;
   }
   if (kind == Reduction::Kind::kSum) return sum;
-  if (kind == Reduction::Kind::kMin) return brought(0, i);
-  if (kind == Reduction::Kind::kMax) return brought(static_cast<Rank>(ranks) - 1, i);
+  if (kind == Reduction::Kind::kMin) return start_value(0, i);
+  if (kind == Reduction::Kind::kMax) return start_value(static_cast<Rank>(ranks) - 1, i);
   return sum / weights;
 }
 

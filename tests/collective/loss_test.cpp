@@ -6,6 +6,7 @@
 #include "starling/collective/collective.h"
 #include "starling/collective/select.h"
 #include "starling/core/error.h"
+#include "tests/collective/calls.h"
 #include "tests/collective/data.h"
 #include "tests/support/virtual_ranks.h"
 
@@ -14,17 +15,18 @@ namespace {
 
 using testing::element_of;
 using testing::everyone;
+using testing::kByMessages;
 using testing::vector_of;
 using testing::Vectors;
 using testing::VirtualRanks;
 
-constexpr Algorithm kByMessages[] = {Algorithm::kRing, Algorithm::kDoubling, Algorithm::kHalving};
-constexpr std::size_t kCount = 11;
+constexpr std::size_t kLossCount = 11;
 
 Vectors start_values(int members) {
-  Vectors values(static_cast<std::size_t>(members), std::vector<float>(kCount));
+  Vectors values(static_cast<std::size_t>(members), std::vector<float>(kLossCount));
   for (std::size_t member = 0; member < values.size(); ++member) {
-    for (std::size_t at = 0; at < kCount; ++at) values[member][at] = static_cast<float>(100 * member + at);
+    for (std::size_t at = 0; at < kLossCount; ++at)
+      values[member][at] = static_cast<float>(100 * member + at);
   }
   return values;
 }
@@ -38,8 +40,9 @@ VirtualRanks::Link slow_link() {
 
 // Runs the call on all ranks once per event of its life, with `victim` killed at that event. check(before,
 // after, lost) sees the data of each survivor. Returns how many survivors were told of the loss.
-template <class Make, class Check>
-int kill_at_every_event(int members, Rank victim, std::uint64_t seed, const Make& make, const Check& check) {
+template <class MakeTask, class Check>
+int kill_at_every_event(int members, Rank victim, std::uint64_t seed, const MakeTask& make,
+                        const Check& check) {
   int told = 0;
   const Vectors before = start_values(members);
   for (std::uint64_t event = 0;; ++event) {
@@ -65,9 +68,9 @@ int kill_at_every_event(int members, Rank victim, std::uint64_t seed, const Make
 }
 
 std::vector<float> sums(int members) {
-  std::vector<float> result(kCount);
+  std::vector<float> result(kLossCount);
   for (const auto& vector : start_values(members)) {
-    for (std::size_t at = 0; at < kCount; ++at) result[at] += vector[at];
+    for (std::size_t at = 0; at < kLossCount; ++at) result[at] += vector[at];
   }
   return result;
 }

@@ -6,13 +6,13 @@
 namespace starling::collective {
 namespace {
 
-constexpr std::size_t kCount = 10'000;  // elements of a section: it may go alone
+constexpr std::size_t kSectionCount = 10'000;  // elements of a section: it may go alone
 // An all-reduce of one section takes 1 + 4, of two 1 + 8 seconds.
 constexpr LinkCost kCost{1, 1e-4};
 
 std::vector<Slice> equal_sections(std::size_t count) {
   std::vector<Slice> sections;
-  for (std::size_t i = 0; i < count; ++i) sections.push_back({i * kCount, (i + 1) * kCount});
+  for (std::size_t i = 0; i < count; ++i) sections.push_back({i * kSectionCount, (i + 1) * kSectionCount});
   return sections;
 }
 
@@ -60,16 +60,17 @@ TEST(MergeBuckets, CountTheTimeOfWhatWasMerged) {
 }
 
 TEST(MergeBuckets, SmallSectionsNeverGoAlone) {
-  const std::vector<Slice> sections{{0, kCount}, {kCount, kCount + 100}};
+  const std::vector<Slice> sections{{0, kSectionCount}, {kSectionCount, kSectionCount + 100}};
   EXPECT_EQ(merged(sections, {100, 0}), (Found{{0, 2}}));
-  const std::vector<Slice> edge{{0, kCount}, {kCount, kCount + kAlwaysMerged}};
+  const std::vector<Slice> edge{{0, kSectionCount}, {kSectionCount, kSectionCount + kAlwaysMerged}};
   EXPECT_EQ(merged(edge, {100, 0}), (Found{{1, 2}, {0, 1}}));
-  const std::vector<Slice> nothing{{0, kCount}, {kCount, kCount}};
+  const std::vector<Slice> nothing{{0, kSectionCount}, {kSectionCount, kSectionCount}};
   EXPECT_EQ(merged(nothing, {100, 0}), (Found{{0, 2}}));
 }
 
 TEST(MergeBuckets, DoNotReachOverGaps) {
-  EXPECT_EQ(merged({{0, kCount}, {kCount + 1, 2 * kCount}}, {0, 0}), (Found{{1, 2}, {0, 1}}));
+  EXPECT_EQ(merged({{0, kSectionCount}, {kSectionCount + 1, 2 * kSectionCount}}, {0, 0}),
+            (Found{{1, 2}, {0, 1}}));
   EXPECT_EQ(merge_buckets({}, {}, kCost), Buckets{});
 }
 

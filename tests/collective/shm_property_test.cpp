@@ -20,10 +20,10 @@ namespace {
 using runtime::Task;
 using testing::Peer;
 
-constexpr int kRanks = 5;
+constexpr int kShmRanks = 5;
 using Kind = Reduction::Kind;
 
-double element(std::uint64_t round, Rank rank, std::size_t i) {
+double real_element(std::uint64_t round, Rank rank, std::size_t i) {
   return static_cast<double>((round + i * 7 + static_cast<std::size_t>(rank) * 3) % 9) - 4;
 }
 
@@ -35,7 +35,7 @@ double expected(Kind kind, const Group& group, std::uint64_t round, std::size_t 
   double least = 100;
   double most = -100;
   for (const Rank rank : group) {
-    const double value = element(round, rank, i);
+    const double value = real_element(round, rank, i);
     sum += value;
     weighted += value * weight_of(group, rank);
     least = std::min(least, value);
@@ -66,7 +66,7 @@ Task<> reduce(transport::Transport& net, Case c) {
   std::byte* const start = (c.in_arena ? shared.bytes.data() : own.data()) + c.shift * sizeof(T);
   const std::span<T> values(reinterpret_cast<T*>(start), c.count);
   for (std::size_t i = 0; i < c.count; ++i) {
-    values[i] = static_cast<T>(static_cast<float>(element(c.round, net.rank(), i)));
+    values[i] = static_cast<T>(static_cast<float>(real_element(c.round, net.rank(), i)));
   }
   const Reduction how{c.kind, weight_of(c.group, net.rank())};
   co_await all_reduce(net, c.group, Data(values), how, c.round, c.algorithm);
@@ -100,7 +100,7 @@ Task<> reduce_as(transport::Transport& net, DType type, Case c) {
 Case draw(std::uint64_t round, Random& random, DType& type) {
   Case c;
   c.round = round;
-  c.group.resize(kRanks);
+  c.group.resize(kShmRanks);
   std::iota(c.group.begin(), c.group.end(), 0);
   random.shuffle(c.group);
   c.group.resize(std::size_t{1} << random.below(3));
@@ -129,14 +129,14 @@ Task<> random_cases(Peer& peer) {
 }
 
 TEST(ShmPropertyTest, AllTypesReductionsAndAlgorithms) {
-  const auto outcomes = testing::ShmWorld().run(kRanks, random_cases);
+  const auto outcomes = testing::ShmWorld().run(kShmRanks, random_cases);
   for (const std::string& outcome : outcomes) EXPECT_EQ(outcome, "");
 }
 
 // As between hosts: what shares memory is not even asked.
 TEST(ShmPropertyTest, AllTypesReductionsAndAlgorithmsOverLinks) {
   const transport::Link link{5e9, std::chrono::microseconds(5)};
-  const auto outcomes = testing::ShmWorld(link).run(kRanks, random_cases);
+  const auto outcomes = testing::ShmWorld(link).run(kShmRanks, random_cases);
   for (const std::string& outcome : outcomes) EXPECT_EQ(outcome, "");
 }
 

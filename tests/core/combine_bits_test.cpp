@@ -11,30 +11,26 @@
 
 #include "starling/core/combine.h"
 #include "starling/core/random.h"
+#include "tests/core/all_kernels.h"
 
 namespace starling {
 namespace {
 
+using detail::all_kernels;
 using detail::Kernels;
-using Bytes = std::vector<std::byte>;
-
-std::vector<const Kernels*> all_kernels() {
-  std::vector<const Kernels*> kernels = {&detail::baseline_kernels()};
-  if (const Kernels* const avx2 = detail::avx2_kernels()) kernels.push_back(avx2);
-  return kernels;
-}
+using ByteVector = std::vector<std::byte>;
 
 // Every exponent is equally likely, so about one in 256 floats is subnormal, and one infinite or NaN.
-Bytes random_patterns(std::size_t bytes, Random& random) {
-  Bytes data(bytes);
+ByteVector random_patterns(std::size_t bytes, Random& random) {
+  ByteVector data(bytes);
   for (std::byte& value : data) value = static_cast<std::byte>(random.next() >> 56);
   return data;
 }
 
 // Neighbouring exponents, so that sums round instead of dropping the smaller term.
 template <class T>
-Bytes random_numbers(std::size_t count, Random& random) {
-  Bytes data(count * sizeof(T));
+ByteVector random_numbers(std::size_t count, Random& random) {
+  ByteVector data(count * sizeof(T));
   for (std::size_t i = 0; i < count; ++i) {
     const T value = static_cast<T>(static_cast<float>(random.normal()));
     std::memcpy(data.data() + i * sizeof(T), &value, sizeof(T));
@@ -55,7 +51,7 @@ bool same(T a, T b) {
 }
 
 template <class T>
-void expect_same(const Bytes& a, const Bytes& b) {
+void expect_same(const ByteVector& a, const ByteVector& b) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t at = 0; at < a.size(); at += sizeof(T)) {
     T x, y;
@@ -69,11 +65,11 @@ template <class T>
 class CombineBits : public testing::Test {
  protected:
   // Runs both instruction sets on the same sources.
-  static void compare(const std::vector<Bytes>& sources, const Combine& how) {
+  static void compare(const std::vector<ByteVector>& sources, const Combine& how) {
     std::vector<const std::byte*> pointers;
     pointers.reserve(sources.size());
-    for (const Bytes& source : sources) pointers.push_back(source.data());
-    std::vector<Bytes> results;
+    for (const ByteVector& source : sources) pointers.push_back(source.data());
+    std::vector<ByteVector> results;
     for (const Kernels* kernels : all_kernels()) {
       results.emplace_back(sources[0].size());
       kernels->combine({dtype_of<T>(), how.op, how.weights.empty() ? nullptr : how.weights.data(),
@@ -93,14 +89,14 @@ TYPED_TEST(CombineBits, DoNotDependOnTheInstructionSet) {
   constexpr std::size_t kCount = 20001;
   Random random(11);
   for (std::size_t count = 1; count <= 5; ++count) {
-    std::vector<Bytes> wild, tame;
+    std::vector<ByteVector> wild, tame;
     std::vector<double> weights;
     for (std::size_t s = 0; s < count; ++s) {
       wild.push_back(random_patterns(kCount * sizeof(T), random));
       tame.push_back(random_numbers<T>(kCount, random));
       weights.push_back(random.normal());
     }
-    for (const std::vector<Bytes>& sources : {wild, tame}) {
+    for (const std::vector<ByteVector>& sources : {wild, tame}) {
       for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMin, ReduceOp::kMax}) {
         this->compare(sources, {.op = op});
       }
@@ -151,9 +147,9 @@ TEST(Convert, EqualsTheScalarConversionsBitByBit) {
 TEST(Convert, HandlesEveryCountAndNoAlignment) {
   Random random(12);
   for (std::size_t count = 0; count <= 70; ++count) {
-    Bytes narrow = random_numbers<Float16>(count, random);
+    ByteVector narrow = random_numbers<Float16>(count, random);
     narrow.insert(narrow.begin(), std::byte{0});
-    Bytes wide(count * 4 + 2, std::byte{0x5a}), back(count * 2 + 3, std::byte{0x5a}), copy = narrow;
+    ByteVector wide(count * 4 + 2, std::byte{0x5a}), back(count * 2 + 3, std::byte{0x5a}), copy = narrow;
     convert(DType::kFloat16, narrow.data() + 1, DType::kFloat32, wide.data() + 1, count);
     convert(DType::kFloat32, wide.data() + 1, DType::kFloat16, back.data() + 2, count);
     convert(DType::kFloat16, narrow.data() + 1, DType::kFloat16, copy.data() + 1, count);

@@ -12,17 +12,13 @@
 
 #include "starling/core/error.h"
 #include "starling/core/random.h"
+#include "tests/core/all_kernels.h"
 
 namespace starling {
 namespace {
 
+using detail::all_kernels;
 using detail::Kernels;
-
-std::vector<const Kernels*> all_kernels() {
-  std::vector<const Kernels*> kernels = {&detail::baseline_kernels()};
-  if (const Kernels* const avx2 = detail::avx2_kernels()) kernels.push_back(avx2);
-  return kernels;
-}
 
 // The type arithmetic is done in, so that integers wrap and 16-bit floats widen.
 template <class T>
@@ -88,8 +84,8 @@ T naive(const Combine& how, std::vector<Vector<T>>& sources, std::size_t i) {
 
 template <class T>
 bool same_bits(T a, T b) {
-  using Bytes = std::array<std::byte, sizeof(T)>;
-  return std::bit_cast<Bytes>(a) == std::bit_cast<Bytes>(b);
+  using ByteArray = std::array<std::byte, sizeof(T)>;
+  return std::bit_cast<ByteArray>(a) == std::bit_cast<ByteArray>(b);
 }
 
 struct Shape {

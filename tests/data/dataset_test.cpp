@@ -13,7 +13,7 @@
 namespace starling::data {
 namespace {
 
-std::string refusal_of(std::string_view name) {
+std::string dataset_refusal(std::string_view name) {
   return testing::refusal([&] { load(name, "--data"); });
 }
 
@@ -29,20 +29,21 @@ TEST(Load, KnowsEveryForm) {
 }
 
 TEST(Load, StartsWithTheFlagAndNamesTheFile) {
-  EXPECT_EQ(refusal_of("mnist:/none"), "--data: there is no folder '/none'");
-  EXPECT_EQ(refusal_of("cifar10:/none"), "--data: there is no folder '/none'");
-  EXPECT_EQ(refusal_of("text:/none"), "--data: '/none' cannot be read: No such file or directory");
+  EXPECT_EQ(dataset_refusal("mnist:/none"), "--data: there is no folder '/none'");
+  EXPECT_EQ(dataset_refusal("cifar10:/none"), "--data: there is no folder '/none'");
+  EXPECT_EQ(dataset_refusal("text:/none"), "--data: '/none' cannot be read: No such file or directory");
 }
 
 TEST(Load, RefusesOtherNames) {
   const std::string forms = "; there are glyphs, mnist:DIR, cifar10:DIR, text:FILE, noise:COUNT";
-  EXPECT_EQ(refusal_of("imagenet"), "--data: unknown data 'imagenet'" + forms);
-  EXPECT_EQ(refusal_of(""), "--data: unknown data ''" + forms);
-  EXPECT_EQ(refusal_of("glyph"), "--data: unknown data 'glyph', did you mean 'glyphs'?" + forms);
-  EXPECT_EQ(refusal_of("cifar:/x"), "--data: unknown data 'cifar:/x', did you mean 'cifar10:DIR'?" + forms);
-  EXPECT_EQ(refusal_of("mnist"), "--data: bad data 'mnist'; expected mnist:DIR");
-  EXPECT_EQ(refusal_of("text:"), "--data: bad data 'text:'; expected text:FILE");
-  EXPECT_EQ(refusal_of("glyphs:7"), "--data: bad data 'glyphs:7'; glyphs takes nothing behind its name");
+  EXPECT_EQ(dataset_refusal("imagenet"), "--data: unknown data 'imagenet'" + forms);
+  EXPECT_EQ(dataset_refusal(""), "--data: unknown data ''" + forms);
+  EXPECT_EQ(dataset_refusal("glyph"), "--data: unknown data 'glyph', did you mean 'glyphs'?" + forms);
+  EXPECT_EQ(dataset_refusal("cifar:/x"),
+            "--data: unknown data 'cifar:/x', did you mean 'cifar10:DIR'?" + forms);
+  EXPECT_EQ(dataset_refusal("mnist"), "--data: bad data 'mnist'; expected mnist:DIR");
+  EXPECT_EQ(dataset_refusal("text:"), "--data: bad data 'text:'; expected text:FILE");
+  EXPECT_EQ(dataset_refusal("glyphs:7"), "--data: bad data 'glyphs:7'; glyphs takes nothing behind its name");
 }
 
 // What a launcher knows is what the workers find.

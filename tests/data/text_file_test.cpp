@@ -10,7 +10,7 @@
 namespace starling::data {
 namespace {
 
-std::string refusal_of(const std::string& path) {
+std::string text_refusal(const std::string& path) {
   return testing::refusal([&] { read_text(path); });
 }
 
@@ -40,13 +40,14 @@ TEST(TextFile, MayHaveAllBytes) {
 TEST(TextFile, WhatIsNoTextIsRefused) {
   const testing::TemporaryFolder folder;
   const std::string empty = folder.write("empty", ""), brief = folder.write("brief", std::string(999, 'x'));
-  EXPECT_EQ(refusal_of("/nonexistent/text"), "'/nonexistent/text' cannot be read: No such file or directory");
-  EXPECT_EQ(refusal_of(folder.path()), concat("'", folder.path(), "' is a folder; expected a file"));
-  EXPECT_EQ(refusal_of("/dev/zero"), "'/dev/zero' is not a regular file");
-  EXPECT_EQ(refusal_of(empty), concat("'", empty, "' is empty; expected at least 1000 bytes of text"));
-  EXPECT_EQ(refusal_of(brief), concat("'", brief, "' has 999 bytes; allowed: 1000 to 1073741824"));
+  EXPECT_EQ(text_refusal("/nonexistent/text"),
+            "'/nonexistent/text' cannot be read: No such file or directory");
+  EXPECT_EQ(text_refusal(folder.path()), concat("'", folder.path(), "' is a folder; expected a file"));
+  EXPECT_EQ(text_refusal("/dev/zero"), "'/dev/zero' is not a regular file");
+  EXPECT_EQ(text_refusal(empty), concat("'", empty, "' is empty; expected at least 1000 bytes of text"));
+  EXPECT_EQ(text_refusal(brief), concat("'", brief, "' has 999 bytes; allowed: 1000 to 1073741824"));
   std::filesystem::resize_file(brief, (1U << 30) + 1);
-  EXPECT_EQ(refusal_of(brief), concat("'", brief, "' has 1073741825 bytes; allowed: 1000 to 1073741824"));
+  EXPECT_EQ(text_refusal(brief), concat("'", brief, "' has 1073741825 bytes; allowed: 1000 to 1073741824"));
 }
 
 }  // namespace

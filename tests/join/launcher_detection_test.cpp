@@ -50,7 +50,7 @@ std::string text_for(const EnvironmentVariables& variables) {
   return found ? found->text() : "nobody";
 }
 
-std::string refusal_of(const EnvironmentVariables& variables) {
+std::string detection_refusal(const EnvironmentVariables& variables) {
   return testing::refusal([&] { detect_launcher(variables); });
 }
 
@@ -130,43 +130,44 @@ TEST(DetectedLauncher, ScriptsMaySetVariablesOfTorchrunThemselves) {
                   .starts_with("srun: "));
   EXPECT_TRUE(
       text_for(kSrun + EnvironmentVariables{{"WORLD_SIZE", "4"}, {"RANK", "3"}}).starts_with("srun: "));
-  EXPECT_EQ(refusal_of(kSrun + EnvironmentVariables{{"WORLD_SIZE", "8"}}),
+  EXPECT_EQ(detection_refusal(kSrun + EnvironmentVariables{{"WORLD_SIZE", "8"}}),
             "WORLD_SIZE=8 contradicts what srun says, SLURM_PROCID=3 of SLURM_STEP_NUM_TASKS=4");
-  EXPECT_EQ(refusal_of(kOpenMpi + EnvironmentVariables{{"WORLD_SIZE", "4"}, {"RANK", "0"}}),
+  EXPECT_EQ(detection_refusal(kOpenMpi + EnvironmentVariables{{"WORLD_SIZE", "4"}, {"RANK", "0"}}),
             "RANK=0 contradicts what mpirun says, OMPI_COMM_WORLD_RANK=1 of OMPI_COMM_WORLD_SIZE=4");
 }
 
 TEST(DetectedLauncher, HalfSetVariablesAreRefused) {
-  EXPECT_EQ(refusal_of({{"RANK", "2"}}),
+  EXPECT_EQ(detection_refusal({{"RANK", "2"}}),
             "RANK=2 is set and WORLD_SIZE is not; torchrun sets both, and without it neither may be set");
-  EXPECT_EQ(refusal_of({{"WORLD_SIZE", "2"}}),
+  EXPECT_EQ(detection_refusal({{"WORLD_SIZE", "2"}}),
             "WORLD_SIZE=2 is set and RANK is not; torchrun sets both, and without it neither may be set");
-  EXPECT_EQ(refusal_of({{"TORCHELASTIC_RUN_ID", "x"}}),
+  EXPECT_EQ(detection_refusal({{"TORCHELASTIC_RUN_ID", "x"}}),
             "TORCHELASTIC_RUN_ID=x is set and RANK and WORLD_SIZE are not; torchrun sets all");
-  EXPECT_NE(refusal_of(without(kOpenMpi, "OMPI_COMM_WORLD_SIZE")).find("OMPI_COMM_WORLD_SIZE is not"),
+  EXPECT_NE(detection_refusal(without(kOpenMpi, "OMPI_COMM_WORLD_SIZE")).find("OMPI_COMM_WORLD_SIZE is not"),
             std::string::npos);
-  EXPECT_NE(refusal_of({{"PMI_RANK", "0"}}).find("PMI_SIZE is not"), std::string::npos);
+  EXPECT_NE(detection_refusal({{"PMI_RANK", "0"}}).find("PMI_SIZE is not"), std::string::npos);
   EXPECT_EQ(
-      refusal_of({{"PMIX_RANK", "0"}}),
+      detection_refusal({{"PMIX_RANK", "0"}}),
       "PMIX_RANK=0 is set and OMPI_COMM_WORLD_SIZE is not, so that nobody says how many ranks there are");
-  EXPECT_NE(refusal_of(without(without(kSrun, "SLURM_STEP_NUM_TASKS"), "SLURM_NTASKS")).find("SLURM_NTASKS"),
-            std::string::npos);
+  EXPECT_NE(
+      detection_refusal(without(without(kSrun, "SLURM_STEP_NUM_TASKS"), "SLURM_NTASKS")).find("SLURM_NTASKS"),
+      std::string::npos);
 }
 
 TEST(DetectedLauncher, ContradictoryVariablesAreRefused) {
-  EXPECT_EQ(refusal_of(kTorchrun + EnvironmentVariables{{"RANK", "4"}}),
+  EXPECT_EQ(detection_refusal(kTorchrun + EnvironmentVariables{{"RANK", "4"}}),
             "RANK=4 and WORLD_SIZE=4 contradict each other: the first must be below the second");
   EXPECT_EQ(
-      refusal_of(kTorchrun + EnvironmentVariables{{"LOCAL_WORLD_SIZE", "8"}}),
+      detection_refusal(kTorchrun + EnvironmentVariables{{"LOCAL_WORLD_SIZE", "8"}}),
       "LOCAL_WORLD_SIZE=8 and WORLD_SIZE=4 contradict each other: the first must be at most the second");
-  EXPECT_EQ(refusal_of(kOpenMpi + EnvironmentVariables{{"OMPI_COMM_WORLD_LOCAL_RANK", "4"}}),
+  EXPECT_EQ(detection_refusal(kOpenMpi + EnvironmentVariables{{"OMPI_COMM_WORLD_LOCAL_RANK", "4"}}),
             "OMPI_COMM_WORLD_LOCAL_RANK=4 and OMPI_COMM_WORLD_LOCAL_SIZE=4 contradict each other: the first "
             "must be below the second");
-  EXPECT_EQ(refusal_of(kTorchrun + EnvironmentVariables{{"RANK", "two"}}),
+  EXPECT_EQ(detection_refusal(kTorchrun + EnvironmentVariables{{"RANK", "two"}}),
             "RANK: 'two' is not a whole number from 0 to 4096");
-  EXPECT_EQ(refusal_of(kTorchrun + EnvironmentVariables{{"WORLD_SIZE", "0"}}),
+  EXPECT_EQ(detection_refusal(kTorchrun + EnvironmentVariables{{"WORLD_SIZE", "0"}}),
             "WORLD_SIZE: '0' is not a whole number from 1 to 4096");
-  EXPECT_EQ(refusal_of(kTorchrun + EnvironmentVariables{{"MASTER_PORT", "65535"}}),
+  EXPECT_EQ(detection_refusal(kTorchrun + EnvironmentVariables{{"MASTER_PORT", "65535"}}),
             "MASTER_PORT: '65535' is not a whole number from 1 to 65534");
 }
 

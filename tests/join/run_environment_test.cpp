@@ -10,16 +10,16 @@
 namespace starling::join {
 namespace {
 
-// EnvironmentVariables that are set while this lives, and unset before and after.
-class EnvironmentVariables {
+// Variables that are set while this lives, and unset before and after.
+class ScopedVariables {
  public:
-  explicit EnvironmentVariables(const std::vector<std::pair<std::string, std::string>>& values) {
+  explicit ScopedVariables(const std::vector<std::pair<std::string, std::string>>& values) {
     clear();
     for (const auto& [name, value] : values) setenv(name.c_str(), value.c_str(), 1);
   }
-  ~EnvironmentVariables() { clear(); }
-  EnvironmentVariables(const EnvironmentVariables&) = delete;
-  EnvironmentVariables& operator=(const EnvironmentVariables&) = delete;
+  ~ScopedVariables() { clear(); }
+  ScopedVariables(const ScopedVariables&) = delete;
+  ScopedVariables& operator=(const ScopedVariables&) = delete;
 
  private:
   static void clear() {
@@ -32,7 +32,7 @@ class EnvironmentVariables {
 };
 
 std::string refusal_of(const std::vector<std::pair<std::string, std::string>>& values) {
-  const EnvironmentVariables variables(values);
+  const ScopedVariables variables(values);
   try {
     read_run_environment();
   } catch (const InvalidArgument& error) {
@@ -42,7 +42,7 @@ std::string refusal_of(const std::vector<std::pair<std::string, std::string>>& v
 }
 
 TEST(RunEnvironment, AloneItIsARunOfOne) {
-  const EnvironmentVariables none({});
+  const ScopedVariables none({});
   const RunEnvironment environment = read_run_environment();
   EXPECT_EQ(environment.rank, 0);
   EXPECT_EQ(environment.workers, 1);
@@ -55,7 +55,7 @@ TEST(RunEnvironment, AloneItIsARunOfOne) {
 TEST(RunEnvironment, ALinkMayBeSetWithoutALauncher) {
   RunEnvironment alone;
   alone.link = transport::parse_link("1gbe", "");
-  const EnvironmentVariables variables({variables_of(alone).back()});
+  const ScopedVariables variables({variables_of(alone).back()});
   EXPECT_EQ(read_run_environment().link, alone.link);
   EXPECT_EQ(read_run_environment().ranks, 1);
 }
@@ -68,7 +68,7 @@ TEST(RunEnvironment, ReadsWhatWasWritten) {
                                .strategy = "ps",
                                .options = {{"mode", "ssp"}, {"staleness", "5"}},
                                .link = transport::Link{1e9 / 3, std::chrono::microseconds(7)}};
-  const EnvironmentVariables variables(variables_of(written));
+  const ScopedVariables variables(variables_of(written));
   const RunEnvironment read = read_run_environment();
   EXPECT_EQ(read.rank, 3);
   EXPECT_FALSE(read.trains());
@@ -121,7 +121,7 @@ TEST(RunEnvironment, ARendezvousStandsInPlaceOfTheMemory) {
   environment.token = "secret";
   environment.transport = "ucx";
   environment.silence = std::chrono::milliseconds(1500);
-  const EnvironmentVariables variables(variables_of(environment));
+  const ScopedVariables variables(variables_of(environment));
   const RunEnvironment read = read_run_environment();
   EXPECT_EQ(read.rank, 2);
   EXPECT_EQ(read.ranks, 4);

@@ -46,7 +46,7 @@ EnvironmentVariables with(EnvironmentVariables all, const std::string& name, con
   return all;
 }
 
-std::string refusal_of(const EnvironmentVariables& variables) {
+std::string start_refusal(const EnvironmentVariables& variables) {
   return testing::refusal([&] { read_run_environment(variables); });
 }
 
@@ -62,7 +62,7 @@ TEST(Started, OurOwnVariablesGoFirst) {
   EXPECT_EQ(environment.rank, 1);
   EXPECT_EQ(environment.arena, "a");
   EXPECT_EQ(environment.started_by, "starling: STARLING_RANK=1 of STARLING_RANKS=2");
-  EXPECT_NE(refusal_of(with(torchrun(0, 2, 2, 29500), "STARLING_RANK", "0")).find("STARLING_ARENA is not"),
+  EXPECT_NE(start_refusal(with(torchrun(0, 2, 2, 29500), "STARLING_RANK", "0")).find("STARLING_ARENA is not"),
             std::string::npos);
 }
 
@@ -76,7 +76,7 @@ TEST(Started, StrategyAndOptionsComeFromOurVariables) {
       read_run_environment(with(variables, "STARLING_OPTIONS", "server=beside,mode=asp"));
   EXPECT_EQ(beside.workers, 4);
   EXPECT_EQ(beside.options.at("mode"), "asp");
-  EXPECT_EQ(refusal_of(with(torchrun(0, 1, 1, 29500), "STARLING_STRATEGY", "ps")),
+  EXPECT_EQ(start_refusal(with(torchrun(0, 1, 1, 29500), "STARLING_STRATEGY", "ps")),
             "strategy ps keeps a rank for its service, and torchrun has started one process (RANK=0 of "
             "WORLD_SIZE=1); start more, or set STARLING_OPTIONS=server=beside");
 }
@@ -100,7 +100,7 @@ TEST(Started, OnOneHostTheyShareMemory) {
 TEST(Started, OnSeveralHostsTheyNeedAToken) {
   const EnvironmentVariables variables = torchrun(1, 4, 2, 29500);
   EXPECT_EQ(
-      refusal_of(variables),
+      start_refusal(variables),
       "torchrun has ranks on other hosts (RANK=1 of WORLD_SIZE=4), and STARLING_TOKEN is not set; before "
       "torchrun: export STARLING_TOKEN=$(openssl rand -hex 16)");
   const RunEnvironment environment = read_run_environment(with(variables, "STARLING_TOKEN", "t"));
@@ -109,7 +109,7 @@ TEST(Started, OnSeveralHostsTheyNeedAToken) {
   const EnvironmentVariables chosen =
       with(with(variables, "STARLING_TOKEN", "t"), "STARLING_RENDEZVOUS", "node9:4000");
   EXPECT_EQ(read_run_environment(chosen).rendezvous, "node9:4000");
-  EXPECT_EQ(refusal_of({{"RANK", "0"}, {"WORLD_SIZE", "2"}}),
+  EXPECT_EQ(start_refusal({{"RANK", "0"}, {"WORLD_SIZE", "2"}}),
             "torchrun does not tell where the ranks are (RANK=0 of WORLD_SIZE=2); set "
             "STARLING_RENDEZVOUS=HOST:PORT to an address of rank 0's host, and STARLING_TOKEN");
 }
@@ -122,8 +122,9 @@ TEST(Started, MpirunNeedsNoTokenWhereMpiIsThere) {
     EXPECT_TRUE(read_run_environment(with(mpirun(4, 4), "STARLING_HOST", "a")).through_mpi);
     EXPECT_EQ(join_method_text(read_run_environment(mpirun(4, 2))), "through MPI");
   } else {
-    EXPECT_NE(refusal_of(mpirun(4, 2)).find(why_not), std::string::npos);
-    EXPECT_NE(refusal_of(with(mpirun(4, 4), "STARLING_TRANSPORT", "mpi")).find(why_not), std::string::npos);
+    EXPECT_NE(start_refusal(mpirun(4, 2)).find(why_not), std::string::npos);
+    EXPECT_NE(start_refusal(with(mpirun(4, 4), "STARLING_TRANSPORT", "mpi")).find(why_not),
+              std::string::npos);
   }
   const EnvironmentVariables met =
       with(with(mpirun(4, 2), "STARLING_RENDEZVOUS", "a:1"), "STARLING_TOKEN", "t");
@@ -132,10 +133,10 @@ TEST(Started, MpirunNeedsNoTokenWhereMpiIsThere) {
 
 TEST(Started, MpiNeedsALauncherOfMpi) {
   if (!transport::wire::why_no_mpi().empty()) GTEST_SKIP() << transport::wire::why_no_mpi();
-  EXPECT_EQ(refusal_of(with(torchrun(0, 2, 2, 29500), "STARLING_TRANSPORT", "mpi")),
+  EXPECT_EQ(start_refusal(with(torchrun(0, 2, 2, 29500), "STARLING_TRANSPORT", "mpi")),
             "STARLING_TRANSPORT is mpi, which mpirun and srun can start, and torchrun cannot (RANK=0 of "
             "WORLD_SIZE=2)");
-  EXPECT_EQ(refusal_of({{"STARLING_TRANSPORT", "mpi"}}),
+  EXPECT_EQ(start_refusal({{"STARLING_TRANSPORT", "mpi"}}),
             "STARLING_TRANSPORT is mpi, and neither mpirun nor srun has started this process");
 }
 

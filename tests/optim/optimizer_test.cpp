@@ -19,11 +19,11 @@ using testing::torch_gradients;
 using testing::torch_runs;
 using testing::torch_start;
 
-using Kind = OptimizerSpec::Kind;
+using OptimizerKind = OptimizerSpec::Kind;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-const OptimizerSpec kAdamW{.kind = Kind::kAdamW};
+const OptimizerSpec kAdamW{.kind = OptimizerKind::kAdamW};
 
 std::string refusal(const OptimizerSpec& spec) {
   try {
@@ -109,7 +109,7 @@ TEST(Optimizer, StateHasOneVectorPerMoment) {
 }
 
 TEST(Optimizer, TheLearningRateCanChange) {
-  for (const Kind kind : {Kind::kSgd, Kind::kAdam, Kind::kAdamW}) {
+  for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kAdam, OptimizerKind::kAdamW}) {
     const auto optimizer = make_optimizer({.kind = kind, .learning_rate = 0.5}, 1);
     EXPECT_EQ(optimizer->learning_rate(), 0.5);
     optimizer->set_learning_rate(0);
@@ -120,7 +120,7 @@ TEST(Optimizer, TheLearningRateCanChange) {
     EXPECT_EQ(x[0], 1);
     optimizer->set_learning_rate(0.25);
     optimizer->step(x, gradient);
-    EXPECT_NEAR(x[0], kind == Kind::kSgd ? 0.25 : 0.75, 1e-6);
+    EXPECT_NEAR(x[0], kind == OptimizerKind::kSgd ? 0.25 : 0.75, 1e-6);
     for (const double bad : {-0.1, kNan, kInfinity}) {
       EXPECT_THROW(optimizer->set_learning_rate(bad), InvalidArgument);
     }
@@ -129,7 +129,7 @@ TEST(Optimizer, TheLearningRateCanChange) {
 }
 
 TEST(Optimizer, VectorsOfTheWrongSizeAreRefused) {
-  for (const Kind kind : {Kind::kSgd, Kind::kAdam, Kind::kAdamW}) {
+  for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kAdam, OptimizerKind::kAdamW}) {
     const auto optimizer = make_optimizer({.kind = kind}, 3);
     std::vector<float> two(2), three(3);
     EXPECT_THROW(optimizer->apply({0, 3}, three, three), InvalidArgument) << "before advance()";
@@ -144,7 +144,8 @@ TEST(Optimizer, VectorsOfTheWrongSizeAreRefused) {
 TEST(OptimizerSpec, BadRatesAreRefused) {
   EXPECT_EQ(refusal({.learning_rate = -0.5}), "learning rate is -0.5; allowed: a finite number, 0 or more");
   EXPECT_THAT(refusal({.learning_rate = kNan}), HasSubstr("learning rate is nan"));
-  EXPECT_THAT(refusal({.kind = Kind::kAdamW, .learning_rate = -1}), HasSubstr("learning rate is -1"));
+  EXPECT_THAT(refusal({.kind = OptimizerKind::kAdamW, .learning_rate = -1}),
+              HasSubstr("learning rate is -1"));
   EXPECT_THAT(refusal({.weight_decay = -1}), HasSubstr("weight decay is -1"));
   EXPECT_THAT(refusal({.weight_decay = kInfinity}), HasSubstr("weight decay is inf"));
   EXPECT_EQ(refusal({.learning_rate = 0}), "accepted");
@@ -168,20 +169,20 @@ TEST(OptimizerSpec, BadMomentsAreRefused) {
     EXPECT_THAT(refusal(second), HasSubstr(concat("beta2 is ", bad, "; allowed")));
   }
   for (const double bad : {-1e-9, kNan}) {
-    EXPECT_THAT(refusal({.kind = Kind::kAdamW, .epsilon = bad}), HasSubstr("epsilon is "));
+    EXPECT_THAT(refusal({.kind = OptimizerKind::kAdamW, .epsilon = bad}), HasSubstr("epsilon is "));
   }
-  EXPECT_EQ(refusal({.kind = Kind::kAdamW, .beta1 = 0, .beta2 = 0, .epsilon = 0}), "accepted");
+  EXPECT_EQ(refusal({.kind = OptimizerKind::kAdamW, .beta1 = 0, .beta2 = 0, .epsilon = 0}), "accepted");
 }
 
 TEST(OptimizerSpec, OnlyWhatTheKindUsesIsChecked) {
-  EXPECT_EQ(refusal({.kind = Kind::kAdamW, .momentum = -1, .nesterov = true}), "accepted");
-  EXPECT_EQ(refusal({.kind = Kind::kSgd, .beta1 = 2}), "accepted");
+  EXPECT_EQ(refusal({.kind = OptimizerKind::kAdamW, .momentum = -1, .nesterov = true}), "accepted");
+  EXPECT_EQ(refusal({.kind = OptimizerKind::kSgd, .beta1 = 2}), "accepted");
 }
 
 TEST(OptimizerSpec, NamesAreReadBack) {
-  for (const Kind kind : {Kind::kSgd, Kind::kAdam, Kind::kAdamW})
+  for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kAdam, OptimizerKind::kAdamW})
     EXPECT_EQ(parse_optimizer(name_of(kind), "x"), kind);
-  EXPECT_EQ(name_of(Kind::kAdamW), "adamw");
+  EXPECT_EQ(name_of(OptimizerKind::kAdamW), "adamw");
   try {
     parse_optimizer("Adam", "optimizer.kind");
     FAIL() << "accepted";

@@ -8,10 +8,10 @@
 namespace starling::optim {
 namespace {
 
-using Kind = Schedule::Kind;
+using ScheduleKind = Schedule::Kind;
 
 TEST(Schedule, WarmUpGrowsLinearlyAndNeverIsZero) {
-  const Schedule schedule{.kind = Kind::kConstant, .rate = 1, .warmup = 4, .steps = 10};
+  const Schedule schedule{.kind = ScheduleKind::kConstant, .rate = 1, .warmup = 4, .steps = 10};
   EXPECT_DOUBLE_EQ(schedule.at(1), 0.2);
   EXPECT_DOUBLE_EQ(schedule.at(4), 0.8);
   EXPECT_DOUBLE_EQ(schedule.at(5), 1);
@@ -19,7 +19,7 @@ TEST(Schedule, WarmUpGrowsLinearlyAndNeverIsZero) {
 }
 
 TEST(Schedule, StepFallsAtHalfAndThreeQuarters) {
-  const Schedule schedule{.kind = Kind::kStep, .rate = 1, .warmup = 0, .steps = 8};
+  const Schedule schedule{.kind = ScheduleKind::kStep, .rate = 1, .warmup = 0, .steps = 8};
   EXPECT_DOUBLE_EQ(schedule.at(4), 1);
   EXPECT_DOUBLE_EQ(schedule.at(5), 0.1);
   EXPECT_DOUBLE_EQ(schedule.at(6), 0.1);
@@ -27,7 +27,7 @@ TEST(Schedule, StepFallsAtHalfAndThreeQuarters) {
 }
 
 TEST(Schedule, CosineFallsFromTheRateTowardsZero) {
-  const Schedule schedule{.kind = Kind::kCosine, .rate = 2, .warmup = 2, .steps = 12};
+  const Schedule schedule{.kind = ScheduleKind::kCosine, .rate = 2, .warmup = 2, .steps = 12};
   EXPECT_DOUBLE_EQ(schedule.at(3), 2);
   EXPECT_NEAR(schedule.at(8), 1, 1e-12);
   for (std::uint64_t step = 4; step <= 12; ++step)
@@ -37,7 +37,7 @@ TEST(Schedule, CosineFallsFromTheRateTowardsZero) {
 }
 
 TEST(Schedule, NamesAreReadAndOthersRefused) {
-  for (const Kind kind : {Kind::kConstant, Kind::kStep, Kind::kCosine}) {
+  for (const ScheduleKind kind : {ScheduleKind::kConstant, ScheduleKind::kStep, ScheduleKind::kCosine}) {
     EXPECT_EQ(parse_schedule(name_of(kind), "x"), kind);
   }
   try {

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-RunRecord example() {
+RunRecord summary_example() {
   record::RunRecord run =
       make_run(10, {{compute(0, 8), meet(1, 8, 10)}, {compute(0, 3), meet(1, 3, 10)}, {serve(0, 0, 1)}});
   run.ranks[2].trains = false;
@@ -32,7 +32,7 @@ Json summary(const RunRecord& run, std::optional<double> wall_seconds = {}) {
 }
 
 TEST(Summary, CountsAndFractions) {
-  const Json json = summary(example());
+  const Json json = summary(summary_example());
   EXPECT_EQ(json["strategy"], "made-up");
   EXPECT_EQ(json["world"], "simulated");
   EXPECT_EQ(json["workers"], 2);
@@ -53,7 +53,7 @@ TEST(Summary, CountsAndFractions) {
 }
 
 TEST(Summary, WhatIsNotKnownIsNull) {
-  const Json json = summary(example());
+  const Json json = summary(summary_example());
   for (const char* key : {"final_train_loss", "final_accuracy", "consensus_distance", "events"}) {
     EXPECT_TRUE(json.at(key).is_null()) << key;
   }
@@ -72,7 +72,7 @@ TEST(Summary, ARunWithoutRanksOrTimeHasNoRates) {
 }
 
 TEST(Summary, TargetsStalenessAndEnds) {
-  record::RunRecord run = example();
+  record::RunRecord run = summary_example();
   run.has_target = true;
   EXPECT_TRUE(summary(run).at("time_to_target_seconds").is_null());
   run.time_to_target = ms(7);
@@ -95,7 +95,7 @@ TEST(Summary, TargetsStalenessAndEnds) {
 }
 
 TEST(Summary, ADivergedRunHasNoLoss) {
-  record::RunRecord run = example();
+  record::RunRecord run = summary_example();
   run.final_train_loss = std::numeric_limits<double>::infinity();
   EXPECT_TRUE(summary(run).at("final_train_loss").is_null());
   EXPECT_EQ(summary(run)["diverged"], true);
@@ -105,7 +105,7 @@ TEST(Summary, ADivergedRunHasNoLoss) {
 }
 
 TEST(Summary, WallSecondsAreTheLastAndOnlyDifference) {
-  const record::RunRecord run = example();
+  const record::RunRecord run = summary_example();
   const WaitAnalysis waits = analyse_waits(run);
   Json json = Json::parse(summary_json(run, waits, 1.25));
   EXPECT_EQ(json["wall_seconds"], 1.25);
@@ -115,7 +115,7 @@ TEST(Summary, WallSecondsAreTheLastAndOnlyDifference) {
 }
 
 TEST(Summary, ArraysStayOnOneLine) {
-  const record::RunRecord run = example();
+  const record::RunRecord run = summary_example();
   const std::string text = summary_json(run, analyse_waits(run));
   EXPECT_NE(text.find("\n  \"steps_per_worker\": [5,6],\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\n  \"staleness\": {\n    \"mean\": 0.0,\n"), std::string::npos) << text;

@@ -14,26 +14,24 @@
 namespace starling::record {
 namespace {
 
-using Json = nlohmann::json;
-
-Json trace(const RunRecord& run) {
+nlohmann::json trace(const RunRecord& run) {
   std::ostringstream out;
   write_trace(out, run, analyse_waits(run));
-  return Json::parse(out.str());
+  return nlohmann::json::parse(out.str());
 }
 
 using Track = std::pair<int, int>;
 
 // The names of the tracks, by process and thread.
-std::map<Track, std::string> track_names(const Json& json) {
+std::map<Track, std::string> track_names(const nlohmann::json& json) {
   std::map<Track, std::string> names;
-  for (const Json& event : json["traceEvents"]) {
+  for (const nlohmann::json& event : json["traceEvents"]) {
     if (event["name"] == "thread_name") names[{event["pid"], event["tid"]}] = event["args"]["name"];
   }
   return names;
 }
 
-RunRecord example() {
+RunRecord traced_example() {
   record::RunRecord run =
       make_run(20, {{compute(0, 8), meet(1, 8, 10), in_background(meet(2, 1, 9)),
                      in_background(meet(3, 2, 12)), in_background(meet(4, 9, 12)), update(10, 11)},
@@ -46,11 +44,11 @@ RunRecord example() {
 }
 
 TEST(Trace, NamesProcessesTracksAndEvents) {
-  const Json json = trace(example());
+  const nlohmann::json json = trace(traced_example());
   EXPECT_EQ(json["displayTimeUnit"], "ms");
   std::map<int, std::string> processes;
   std::set<std::string> events;
-  for (const Json& event : json["traceEvents"]) {
+  for (const nlohmann::json& event : json["traceEvents"]) {
     if (event["name"] == "process_name") processes[event["pid"]] = event["args"]["name"];
     if (event["ph"] == "X") events.insert(event["name"]);
   }
@@ -62,10 +60,10 @@ TEST(Trace, NamesProcessesTracksAndEvents) {
 }
 
 TEST(Trace, TracksHoldOneKindAndDoNotOverlap) {
-  const Json json = trace(example());
+  const nlohmann::json json = trace(traced_example());
   const std::map<Track, std::string> names = track_names(json);
   std::map<Track, std::vector<std::pair<double, double>>> busy;
-  for (const Json& event : json["traceEvents"]) {
+  for (const nlohmann::json& event : json["traceEvents"]) {
     if (event["ph"] != "X") continue;
     const Track track{event["pid"], event["tid"]};
     const std::string name = event["name"];
@@ -82,7 +80,7 @@ TEST(Trace, TracksHoldOneKindAndDoNotOverlap) {
 
 TEST(Trace, TheBackgroundHasTracksOfItsOwn) {
   std::set<std::string> of_worker_0;
-  for (const auto& [track, name] : track_names(trace(example()))) {
+  for (const auto& [track, name] : track_names(trace(traced_example()))) {
     if (track.first == 1) of_worker_0.insert(name);
   }
   const std::set<std::string> expected = {"compute", "update", "transfer", "transfer 2", "transfer 3"};
@@ -90,7 +88,8 @@ TEST(Trace, TheBackgroundHasTracksOfItsOwn) {
 }
 
 TEST(Trace, BackgroundWithoutForegroundBeginsWithTheFirstTrack) {
-  const Json json = trace(make_run(20, {{in_background(meet(1, 0, 5)), in_background(meet(2, 3, 6))}}));
+  const nlohmann::json json =
+      trace(make_run(20, {{in_background(meet(1, 0, 5)), in_background(meet(2, 3, 6))}}));
   std::set<std::string> found;
   for (const auto& [track, name] : track_names(json)) found.insert(name);
   EXPECT_EQ(found, (std::set<std::string>{"transfer", "transfer 2"}));
@@ -109,7 +108,7 @@ TEST(Trace, TimesAreExactToTheNanosecond) {
 
 TEST(Trace, EventsAreNamedAfterTheirDetail) {
   using Kind = Detail::Kind;
-  const Json json = trace(make_run(
+  const nlohmann::json json = trace(make_run(
       20, {{about(Kind::kForward, 3, 0, 2, compute(0, 1)), about(Kind::kBackward, 3, 1, 2, compute(1, 2)),
             about(Kind::kAllReduce, 3, 1, 2, meet(1, 2, 6)), compute(6, 7),
             about(Kind::kReduceScatter, 3, 0, 1, in_background(meet(2, 3, 8))),
@@ -117,9 +116,9 @@ TEST(Trace, EventsAreNamedAfterTheirDetail) {
             about(Kind::kAllGather, 3, 0, 1, in_background(meet(3, 9, 12)))},
            {compute(0, 4), meet(1, 4, 6), meet(2, 6, 9), meet(3, 9, 12)}}));
   std::map<std::string, std::vector<std::string>> found;
-  for (const Json& event : json["traceEvents"]) {
+  for (const nlohmann::json& event : json["traceEvents"]) {
     if (event["ph"] != "X" || event["pid"] != 1) continue;
-    found[event["name"]].push_back(event.value("args", Json()).dump());
+    found[event["name"]].push_back(event.value("args", nlohmann::json()).dump());
   }
   const std::map<std::string, std::vector<std::string>> expected = {
       {"forward", {R"({"first":0,"last":2,"step":3})"}},
@@ -141,8 +140,8 @@ TEST(Trace, EventsAreNamedAfterTheirDetail) {
 
 TEST(Trace, TheLossIsACounter) {
   int points = 0;
-  const Json json = trace(example());
-  for (const Json& event : json["traceEvents"]) {
+  const nlohmann::json json = trace(traced_example());
+  for (const nlohmann::json& event : json["traceEvents"]) {
     if (event["ph"] != "C") continue;
     ++points;
     EXPECT_EQ(event["args"]["loss"], 0.5);

@@ -36,16 +36,16 @@ struct Shared {
   Bytes& buffer() { return buffers.emplace_back(kBytes, std::byte{0}); }
 };
 
-struct Guard {
-  explicit Guard(Shared& shared) : live(shared.live) { ++live; }
-  Guard(const Guard&) = delete;
-  Guard& operator=(const Guard&) = delete;
-  ~Guard() { --live; }
+struct CountedFrame {
+  explicit CountedFrame(Shared& shared) : live(shared.live) { ++live; }
+  CountedFrame(const CountedFrame&) = delete;
+  CountedFrame& operator=(const CountedFrame&) = delete;
+  ~CountedFrame() { --live; }
   int& live;
 };
 
 Task<> exchange(Transport& net, Rank other, Tag tag, Shared& shared) {
-  const Guard guard(shared);
+  const CountedFrame guard(shared);
   const Bytes out(kBytes, static_cast<std::byte>(tag + 1));
   Bytes mine(kBytes);
   Bytes& in = net.rank() == 0 ? shared.buffer() : mine;
@@ -56,7 +56,7 @@ Task<> exchange(Transport& net, Rank other, Tag tag, Shared& shared) {
 }
 
 Task<> produce(Mailbox<std::unique_ptr<int>>& box, int items, Shared& shared) {
-  const Guard guard(shared);
+  const CountedFrame guard(shared);
   for (int i = 0; i < items; ++i) {
     if (i % 2 == 0) co_await sleep_for(300ns);
     box.put(std::make_unique<int>(i));
@@ -64,30 +64,30 @@ Task<> produce(Mailbox<std::unique_ptr<int>>& box, int items, Shared& shared) {
 }
 
 Task<int> consume(Mailbox<std::unique_ptr<int>>& box, int items, Shared& shared) {
-  const Guard guard(shared);
+  const CountedFrame guard(shared);
   int sum = 0;
   for (int i = 0; i < items; ++i) sum += *co_await box.take();
   co_return sum;
 }
 
 Task<> open(Event& gate, Shared& shared) {
-  const Guard guard(shared);
+  const CountedFrame guard(shared);
   co_await yield();
   gate.set();
 }
 
 Task<> pass(Event& gate, Shared& shared) {
-  const Guard guard(shared);
+  const CountedFrame guard(shared);
   co_await gate;
 }
 
 Task<> sleep_guarded(Duration time, Shared& shared) {
-  const Guard guard(shared);
+  const CountedFrame guard(shared);
   co_await sleep_for(time);
 }
 
 Task<> receive(Transport& net, Rank from, Tag tag, Shared& shared) {
-  const Guard guard(shared);
+  const CountedFrame guard(shared);
   co_await net.recv(from, tag, shared.buffer());
 }
 
@@ -100,7 +100,7 @@ Task<int> consumed(Mailbox<std::unique_ptr<int>>& box, Shared& shared) {
 }
 
 Task<> local_part(Shared& shared) {
-  const Guard guard(shared);
+  const CountedFrame guard(shared);
   Mailbox<std::unique_ptr<int>> box;
   Event gate;
   Scope scope(co_await this_context());
@@ -127,7 +127,7 @@ Task<> too_early(Transport& net, Shared& shared) {
 }
 
 Task<> victim(Transport& net, Shared& shared) {
-  const Guard guard(shared);
+  const CountedFrame guard(shared);
   Scope scope(co_await this_context());
   scope.spawn(local_part(shared), "local");
   co_await with_deadline(1s, "the first exchange", exchange(net, 1, 0, shared));
@@ -140,7 +140,7 @@ Task<> victim(Transport& net, Shared& shared) {
 }
 
 Task<> converse(Transport& net, Shared& shared) {
-  const Guard guard(shared);
+  const CountedFrame guard(shared);
   if (net.rank() == 1) co_await exchange(net, 0, 0, shared);
   for (const Tag tag : {1, 2}) co_await exchange(net, 0, tag, shared);
   const Bytes letter(kBytes, std::byte{1});

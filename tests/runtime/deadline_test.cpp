@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Task<int> later(int value, Duration time) {
+Task<int> value_later(int value, Duration time) {
   co_await sleep_for(time);
   co_return value;
 }
@@ -68,7 +68,7 @@ TEST(Sleep, YieldLetsTheOthersRunFirst) {
 
 TEST(Deadline, PassesTheResultOn) {
   VirtualScheduler scheduler;
-  EXPECT_EQ(run(scheduler, with_deadline(10ms, "an answer", later(42, 9ms))), 42);
+  EXPECT_EQ(run(scheduler, with_deadline(10ms, "an answer", value_later(42, 9ms))), 42);
   EXPECT_EQ(scheduler.now(), Time(9ms));
   run(scheduler, with_deadline(1ms, "a pause", sleep_for(1us)));
 }
@@ -132,7 +132,7 @@ TEST(Deadline, EndsWellOrLateIfBothComeAtOnce) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     VirtualScheduler scheduler(seed);
     try {
-      EXPECT_EQ(run(scheduler, with_deadline(5ms, "it", later(1, 5ms))), 1);
+      EXPECT_EQ(run(scheduler, with_deadline(5ms, "it", value_later(1, 5ms))), 1);
     } catch (const Timeout&) {
       ++late;
     }

@@ -16,22 +16,22 @@ namespace {
 
 using Log = std::vector<std::string>;
 
-struct Guard {
-  Guard(std::string n, Log& l) : name(std::move(n)), log(l) {}
-  Guard(const Guard&) = delete;
-  Guard& operator=(const Guard&) = delete;
-  ~Guard() { log.push_back(name + " gone"); }
+struct LoggedFrame {
+  LoggedFrame(std::string n, Log& l) : name(std::move(n)), log(l) {}
+  LoggedFrame(const LoggedFrame&) = delete;
+  LoggedFrame& operator=(const LoggedFrame&) = delete;
+  ~LoggedFrame() { log.push_back(name + " gone"); }
   std::string name;
   Log& log;
 };
 
 Task<> works(std::string name, Duration time, Log& log) {
-  const Guard guard(name, log);
+  const LoggedFrame guard(name, log);
   co_await sleep_for(time);
   log.push_back(name + " done");
 }
 
-Task<> fails(std::string text, Duration time) {
+Task<> fails_after(std::string text, Duration time) {
   if (time > Duration(0)) co_await sleep_for(time);
   throw Error(text);
 }
@@ -88,8 +88,8 @@ TEST(Scope, TheFirstErrorWinsAndCancelsTheSiblings) {
   const auto body = [&]() -> Task<> {
     Scope scope(co_await this_context());
     scope.spawn(works("long", Duration(100), log));
-    scope.spawn(fails("second", Duration(20)));
-    scope.spawn(fails("first", Duration(10)));
+    scope.spawn(fails_after("second", Duration(20)));
+    scope.spawn(fails_after("first", Duration(10)));
     co_await scope.join();
   };
   try {
@@ -108,7 +108,7 @@ TEST(Scope, AnErrorBeforeTheJoinIsKept) {
   Log log;
   const auto body = [&]() -> Task<> {
     Scope scope(co_await this_context());
-    scope.spawn(fails("early", Duration(0)));
+    scope.spawn(fails_after("early", Duration(0)));
     scope.spawn(works("never started", Duration(5), log));
     co_await sleep_for(Duration(50));
     EXPECT_EQ(scope.size(), 0u);
@@ -182,7 +182,7 @@ TEST(Scope, JoinUntilThrowsAnErrorThatComesInTime) {
   VirtualScheduler scheduler;
   const auto body = []() -> Task<> {
     Scope scope(co_await this_context());
-    scope.spawn(fails("in time", Duration(10)));
+    scope.spawn(fails_after("in time", Duration(10)));
     co_await scope.join_until(Time(Duration(30)));
   };
   EXPECT_THROW(run(scheduler, body()), Error);

@@ -164,11 +164,11 @@ struct SetAtExit {
   Event& event;
 };
 
-Task<> wait_for(Event& event) { co_await event; }
+Task<> await_event(Event& event) { co_await event; }
 
 Task<> wakes_its_own_wait_when_destroyed() {
   Event event("something");
-  Task<> inner = wait_for(event);
+  Task<> inner = await_event(event);
   const SetAtExit guard{event};  // destroyed before `inner`
   co_await inner;
 }

@@ -30,7 +30,7 @@ Task<> notes(int id, Duration time, std::vector<int>& log) {
   log.push_back(id);
 }
 
-Task<> fails(std::string text, Duration time) { co_await fails_later(std::move(text), time); }
+Task<> fails_without_value(std::string text, Duration time) { co_await fails_later(std::move(text), time); }
 
 template <class Body>
 std::string error_of(VirtualScheduler& scheduler, Body body) {
@@ -73,8 +73,8 @@ TEST(WhenAll, TheFirstFailureIsThrownAndCancelsTheRest) {
   VirtualScheduler scheduler;
   std::vector<int> log;
   const auto body = [&] {
-    return when_all(notes(1, Duration(5), log), fails("late", Duration(20)), fails("early", Duration(10)),
-                    notes(2, Duration(15), log));
+    return when_all(notes(1, Duration(5), log), fails_without_value("late", Duration(20)),
+                    fails_without_value("early", Duration(10)), notes(2, Duration(15), log));
   };
   EXPECT_EQ(error_of(scheduler, body), "early");
   EXPECT_EQ(log, (std::vector<int>{1}));
@@ -137,7 +137,8 @@ TEST(WhenAny, AnErrorOfTheFirstIsThrown) {
   VirtualScheduler scheduler;
   std::vector<int> log;
   EXPECT_EQ(
-      error_of(scheduler, [&] { return when_any(notes(0, Duration(30), log), fails("x", Duration(10))); }),
+      error_of(scheduler,
+               [&] { return when_any(notes(0, Duration(30), log), fails_without_value("x", Duration(10))); }),
       "x");
   EXPECT_TRUE(log.empty());
 }
@@ -145,7 +146,8 @@ TEST(WhenAny, AnErrorOfTheFirstIsThrown) {
 TEST(WhenAny, AnErrorAfterTheFirstIsNotSeen) {
   VirtualScheduler scheduler;
   std::vector<int> log;
-  EXPECT_EQ(run(scheduler, when_any(fails("x", Duration(30)), notes(1, Duration(10), log))), 1u);
+  EXPECT_EQ(run(scheduler, when_any(fails_without_value("x", Duration(30)), notes(1, Duration(10), log))),
+            1u);
 }
 
 TEST(WhenAny, ATaskThatEndsAtOnceWins) {

@@ -163,9 +163,9 @@ TEST(Checkpoint, GoingOnGivesTheSameBits) {
 // A checkpoint holds the whole state of the optimiser, of which each rank had a part.
 TEST(Checkpoint, SchedulesGoOnInTheSameBitsAlsoWithOtherBuckets) {
   const OptionTexts small{{"fusion", "256"}, {"edge", "16"}}, large{{"fusion", "1g"}, {"edge", "1g"}};
-  using Kind = optim::OptimizerSpec::Kind;
+  using OptimizerKind = optim::OptimizerSpec::Kind;
   for (const auto& [options, later] : {std::pair(small, small), {small, large}, {large, small}}) {
-    for (const Kind kind : {Kind::kSgd, Kind::kAdamW}) {
+    for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kAdamW}) {
       for (const char* gather : {"weights", "gradients"}) {
         OptionTexts before = options, after = later;
         before["gather"] = after["gather"] = gather;

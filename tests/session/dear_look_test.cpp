@@ -15,25 +15,26 @@ using testing::Job;
 using testing::SectionWork;
 using testing::small_network;
 
-constexpr std::size_t kSteps = 30;
+constexpr std::size_t kLookedSteps = 30;
 
-struct Named {
+struct LookedSchedule {
   std::string strategy;
   OptionTexts options;
 };
 
-const Named kSchedules[] = {{"dear", {{"fusion", "256"}, {"edge", "16"}}},
-                            {"dear", {{"fusion", "256"}, {"edge", "16"}, {"gather", "gradients"}}},
-                            {"allreduce", {{"schedule", "priority"}, {"fusion", "300"}}}};
+const LookedSchedule kLookedSchedules[] = {
+    {"dear", {{"fusion", "256"}, {"edge", "16"}}},
+    {"dear", {{"fusion", "256"}, {"edge", "16"}, {"gather", "gradients"}}},
+    {"allreduce", {{"schedule", "priority"}, {"fusion", "300"}}}};
 
-Job job_of(const Named& which, int workers) {
+Job job_of(const LookedSchedule& which, int workers) {
   sim::Simulation simulation = small_network(which.strategy, which.options, workers);
-  simulation.steps = kSteps;
+  simulation.steps = kLookedSteps;
   return Job(simulation);
 }
 
 TEST(DearLook, AllModelsAreEqualAfterEveryStep) {
-  for (const Named& which : kSchedules) {
+  for (const LookedSchedule& which : kLookedSchedules) {
     const Job job = job_of(which, 3);
     Session::Options setting = job.setting();
     setting.check_sync = 1;
@@ -66,7 +67,7 @@ TEST(DearLook, AModelThatIsNotEqualIsFound) {
 // The model of allreduce before each step and after the last.
 std::vector<std::vector<float>> models_by_step(int workers) {
   const Job job = job_of({"allreduce", {}}, workers);
-  Board board((kSteps + 1) * job.elements());
+  Board board((kLookedSteps + 1) * job.elements());
   testing::expect_good(testing::run_ranks(job, job.setting(), [&](transport::Transport& net) {
     SectionWork work(job, net, job.setting(), {});
     for (std::size_t step = 0;; ++step) {
@@ -78,7 +79,7 @@ std::vector<std::vector<float>> models_by_step(int workers) {
     }
   }));
   std::vector<std::vector<float>> models;
-  for (std::size_t step = 0; step <= kSteps; ++step) {
+  for (std::size_t step = 0; step <= kLookedSteps; ++step) {
     const std::span<const float> model = board.part(step, job.elements());
     models.emplace_back(model.begin(), model.end());
   }
@@ -104,7 +105,7 @@ bool is_mean(const Snapshot& snapshot, const std::vector<std::vector<float>>& mo
 TEST(DearLook, SnapshotsAreModelsOfAllReduce) {
   for (const int workers : {1, 2}) {
     const auto models = models_by_step(workers);
-    for (const Named& which : kSchedules) {
+    for (const LookedSchedule& which : kLookedSchedules) {
       const Job job = job_of(which, workers);
       Session::Options setting = job.setting();
       setting.snapshot_every = std::chrono::microseconds(100);
@@ -130,7 +131,7 @@ TEST(DearLook, SnapshotsAreModelsOfAllReduce) {
 TEST(DearLook, FlushedModelsAreThoseOfAllReduce) {
   for (const int workers : {2, 3}) {
     const auto models = models_by_step(workers);
-    for (const Named& which : kSchedules) {
+    for (const LookedSchedule& which : kLookedSchedules) {
       const Job job = job_of(which, workers);
       testing::expect_good(testing::run_ranks(job, job.setting(), [&](transport::Transport& net) {
         SectionWork work(job, net, job.setting(), {});

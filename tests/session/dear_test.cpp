@@ -20,12 +20,12 @@ using testing::never;
 using testing::SectionWork;
 using testing::small_network;
 
-struct Named {
+struct DearSchedule {
   std::string strategy;
   OptionTexts options;
 };
 
-const Named kSchedules[] = {
+const DearSchedule kDearSchedules[] = {
     {"dear", {{"fusion", "256"}, {"edge", "16"}}},
     {"dear", {{"fusion", "1g"}, {"edge", "1g"}}},
     {"dear", {{"fusion", "600"}, {"edge", "16"}, {"gather", "gradients"}, {"window", "3"}}},
@@ -60,7 +60,7 @@ std::vector<std::pair<std::string, Manners>> all_manners() {
 void expect_bits_of_all_reduce(int workers) {
   const std::vector<float> expected = models_after(small_network("allreduce", {}, workers));
   for (const auto& [name, manners] : all_manners()) {
-    for (const Named& schedule : kSchedules) {
+    for (const DearSchedule& schedule : kDearSchedules) {
       SCOPED_TRACE(concat(schedule.strategy, ", ", name));
       EXPECT_EQ(models_after(small_network(schedule.strategy, schedule.options, workers), manners), expected);
     }
@@ -155,7 +155,7 @@ TEST(DearSession, TheLearningRateMayChangeBetweenSteps) {
     EXPECT_NE(models_after(small_network("allreduce", {}, workers)), expected);
     for (auto [name, manners] : all_manners()) {
       manners.begins = change;
-      for (const Named& schedule : kSchedules) {
+      for (const DearSchedule& schedule : kDearSchedules) {
         SCOPED_TRACE(concat(schedule.strategy, ", ", name));
         EXPECT_EQ(models_after(small_network(schedule.strategy, schedule.options, workers), manners),
                   expected);

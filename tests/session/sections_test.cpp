@@ -223,13 +223,13 @@ void train(transport::Transport& net, const sim::Simulation& simulation,
   testing::check(std::equal(found.begin(), found.end(), wanted.begin(), wanted.end()), "the simulated bits");
 }
 
-const OptionTexts kSchedules[] = {{{"schedule", "none"}},
-                                  {{"schedule", "wfbp"}},
-                                  {{"schedule", "ddp"}, {"fusion", "1k"}},
-                                  {{"schedule", "ddp"}, {"fusion", "1g"}},
-                                  {{"schedule", "horovod"}},
-                                  {{"schedule", "mgwfbp"}},
-                                  {{"schedule", "priority"}, {"fusion", "64"}}};
+const OptionTexts kSectionSchedules[] = {{{"schedule", "none"}},
+                                         {{"schedule", "wfbp"}},
+                                         {{"schedule", "ddp"}, {"fusion", "1k"}},
+                                         {{"schedule", "ddp"}, {"fusion", "1g"}},
+                                         {{"schedule", "horovod"}},
+                                         {{"schedule", "mgwfbp"}},
+                                         {{"schedule", "priority"}, {"fusion", "64"}}};
 
 TEST(Sections, BucketsHaveTheBitsOfTheWhole) {
   sim::Simulation simulation = testing::simulation_of("allreduce", {}, 2);
@@ -237,7 +237,7 @@ TEST(Sections, BucketsHaveTheBitsOfTheWhole) {
   simulation.optimizer.momentum = 0.9;
   simulation.steps = 12;
   const auto expected = testing::run_to_end(simulation).models;
-  for (const OptionTexts& options : kSchedules) {
+  for (const OptionTexts& options : kSectionSchedules) {
     SCOPED_TRACE(options.at("schedule"));
     launch::ForkedRanks ranks(2, [&](transport::Transport& net) {
       // Rank 1 tells of some sections only, and in some steps of none.
@@ -251,7 +251,7 @@ TEST(Sections, BucketsHaveTheBitsOfTheWhole) {
 
 // The mean over all samples, whatever the shares of the workers; one has none in every third step.
 TEST(Sections, UnequalBatchesAreWeightedAlsoInBuckets) {
-  for (const OptionTexts& options : kSchedules) {
+  for (const OptionTexts& options : kSectionSchedules) {
     SCOPED_TRACE(options.at("schedule"));
     launch::ForkedRanks ranks(3, [&](transport::Transport& net) {
       const auto& row = strategy::find_strategy("allreduce");

@@ -14,7 +14,7 @@
 namespace starling::sim {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string refusal(std::string_view text, const WorkloadSetting& setting = {}) {
   try {
@@ -27,7 +27,8 @@ std::string refusal(std::string_view text, const WorkloadSetting& setting = {}) 
 }
 
 TEST(Workload, MakesAllThatItNames) {
-  EXPECT_THAT(workload_names(), testing::IsSupersetOf({"quadratic", "logistic", "mlp", "replay:bert-large"}));
+  EXPECT_THAT(workload_names(),
+              ::testing::IsSupersetOf({"quadratic", "logistic", "mlp", "replay:bert-large"}));
   for (const std::string& name : workload_names()) {
     const auto work = make_workload(name, {}, "--workload");
     EXPECT_GT(work->parameters(), 0u) << name;

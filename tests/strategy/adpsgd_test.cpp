@@ -26,7 +26,7 @@ sim::Simulation counting(const OptionTexts& options, int workers, std::uint64_t 
 }
 
 // Random speeds, jitter, hosts and links: an exchange takes from nothing to several steps.
-void randomize(sim::Simulation& simulation, std::uint64_t seed) {
+void randomize_adpsgd(sim::Simulation& simulation, std::uint64_t seed) {
   Random random(seed);
   simulation.seed = seed;
   const int workers = static_cast<int>(simulation.cluster.workers.size());
@@ -41,11 +41,11 @@ void randomize(sim::Simulation& simulation, std::uint64_t seed) {
   }
 }
 
-sim::Simulation random_simulation(const OptionTexts& options, std::uint64_t seed) {
+sim::Simulation random_adpsgd_simulation(const OptionTexts& options, std::uint64_t seed) {
   Random random(seed + 7'000'000);
   sim::Simulation simulation = simulation_of("adpsgd", options, random.between(2, 8));
   simulation.steps = static_cast<std::uint64_t>(random.between(1, 12));
-  randomize(simulation, seed);
+  randomize_adpsgd(simulation, seed);
   return simulation;
 }
 
@@ -77,7 +77,7 @@ TEST(Adpsgd, TheSumOfTheModelsIsExact) {
       const int workers = random.between(2, 5);
       const int steps = random.between(1, 4);
       sim::Simulation simulation = counting(options, workers, static_cast<std::uint64_t>(steps));
-      randomize(simulation, seed);
+      randomize_adpsgd(simulation, seed);
       const auto models = run_to_end(simulation).models;
       for (std::size_t i = 0; i < models.size(); ++i) {
         double sum = 0;
@@ -151,7 +151,7 @@ TEST(Adpsgd, WaitingForAnExchangeIsTransfer) {
 TEST(Adpsgd, ThreeThousandClustersMakeAllTheirSteps) {
   for (const OptionTexts& options : kGraphs) {
     for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
-      const sim::Simulation simulation = random_simulation(options, seed);
+      const sim::Simulation simulation = random_adpsgd_simulation(options, seed);
       for (const record::RankRecord& record : sim::simulate(simulation).ranks) {
         ASSERT_EQ(record.journal.steps, simulation.steps) << "seed " << seed << ", rank " << record.rank;
       }
@@ -162,7 +162,7 @@ TEST(Adpsgd, ThreeThousandClustersMakeAllTheirSteps) {
 TEST(Adpsgd, TheOthersGoOnWhoeverDiesWhenever) {
   for (const OptionTexts& options : kGraphs) {
     for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
-      sim::Simulation simulation = random_simulation(options, seed);
+      sim::Simulation simulation = random_adpsgd_simulation(options, seed);
       const auto whole = static_cast<double>(sim::simulate(simulation).duration.count());
       Random random(seed + 1'000'000);
       const int workers = static_cast<int>(simulation.cluster.workers.size());

@@ -18,30 +18,30 @@ namespace {
 using Kind = record::Detail::Kind;
 using testing::with;
 
-constexpr int kWorkers = 16;
+constexpr int kFusionWorkers = 16;
 constexpr std::uint64_t kTrials = 12;
 constexpr std::uint64_t kStepsOfTrial = 6;  // of which the first does not count
 
-struct Case {
+struct FusionCase {
   std::string model;
   std::string network;
   std::string strategy;
   OptionTexts options;
 };
 
-sim::Simulation simulation_of(const Case& which, const std::string& fusion, std::uint64_t steps) {
+sim::Simulation simulation_of(const FusionCase& which, const std::string& fusion, std::uint64_t steps) {
   sim::Simulation simulation =
-      testing::simulation_of(which.strategy, with(which.options, {{"fusion", fusion}}), kWorkers);
+      testing::simulation_of(which.strategy, with(which.options, {{"fusion", fusion}}), kFusionWorkers);
   const cluster::Link link = cluster::parse_link(which.network, "network");
-  simulation.cluster = cluster::even_cluster(kWorkers, kWorkers, link, link, {});
-  simulation.workload = sim::make_workload("replay:" + which.model, {.workers = kWorkers}, "workload");
+  simulation.cluster = cluster::even_cluster(kFusionWorkers, kFusionWorkers, link, link, {});
+  simulation.workload = sim::make_workload("replay:" + which.model, {.workers = kFusionWorkers}, "workload");
   simulation.steps = steps;
   simulation.evaluate_every = 1'000'000;
   return simulation;
 }
 
 // The time of a step when all has settled, from forward pass to forward pass of rank 0.
-double step_seconds(const Case& which, const std::string& fusion, std::uint64_t steps) {
+double step_seconds(const FusionCase& which, const std::string& fusion, std::uint64_t steps) {
   const record::RunRecord run = sim::simulate(simulation_of(which, fusion, steps));
   std::map<std::uint64_t, Time> begins;
   for (const record::Span& span : run.ranks.front().journal.spans) {
@@ -51,8 +51,8 @@ double step_seconds(const Case& which, const std::string& fusion, std::uint64_t 
 }
 
 // Those that take a second or two to simulate.
-std::vector<Case> cases() {
-  std::vector<Case> cases;
+std::vector<FusionCase> cases() {
+  std::vector<FusionCase> cases;
   for (const char* model : {"resnet50", "densenet201", "bert-base"}) {
     cases.push_back({model, "10gbe", "dear", {}});
     for (const char* schedule : {"ddp", "horovod"}) {
@@ -65,16 +65,16 @@ std::vector<Case> cases() {
   return cases;
 }
 
-std::string name_of(const ::testing::TestParamInfo<Case>& info) {
-  const Case& which = info.param;
+std::string fusion_case_name(const ::testing::TestParamInfo<FusionCase>& info) {
+  const FusionCase& which = info.param;
   std::string name = concat(which.model, "_", which.network, "_", which.strategy);
   if (!which.options.empty()) name += "_" + which.options.at("schedule");
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
-class FusionAuto : public ::testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(Models, FusionAuto, ::testing::ValuesIn(cases()), name_of);
+class FusionAuto : public ::testing::TestWithParam<FusionCase> {};
+INSTANTIATE_TEST_SUITE_P(Models, FusionAuto, ::testing::ValuesIn(cases()), fusion_case_name);
 
 TEST_P(FusionAuto, SettlesNearTheBestOfAGrid) {
   double best = 0;

@@ -18,17 +18,17 @@ using testing::Outcome;
 using testing::run_to_end;
 using testing::simulation_of;
 
-struct Case {
+struct RegisteredCase {
   const StrategyEntry* row = nullptr;
   OptionTexts options;
 };
 
-Options options_of(const Case& which) {
+Options options_of(const RegisteredCase& which) {
   return Options::parse(which.row->options, which.row->name, which.options);
 }
 
 // Some variants need more workers than there are.
-bool possible(const Case& which, int workers) {
+bool possible(const RegisteredCase& which, int workers) {
   try {
     which.row->make(options_of(which), workers);
     return true;
@@ -38,17 +38,17 @@ bool possible(const Case& which, int workers) {
 }
 
 template <class Wanted>
-std::vector<Case> cases_where(Wanted wanted) {
-  std::vector<Case> cases;
+std::vector<RegisteredCase> cases_where(Wanted wanted) {
+  std::vector<RegisteredCase> cases;
   for (const StrategyEntry& row : registry()) {
     for (const OptionTexts& options : row.variants) {
-      if (Case which{&row, options}; wanted(which)) cases.push_back(std::move(which));
+      if (RegisteredCase which{&row, options}; wanted(which)) cases.push_back(std::move(which));
     }
   }
   return cases;
 }
 
-std::string name_of(const ::testing::TestParamInfo<Case>& info) {
+std::string case_name(const ::testing::TestParamInfo<RegisteredCase>& info) {
   std::string name = info.param.row->name;
   for (const auto& [option, value] : info.param.options) name += concat("_", option, "_", value);
   std::replace_if(
@@ -56,7 +56,7 @@ std::string name_of(const ::testing::TestParamInfo<Case>& info) {
   return name;
 }
 
-class Conformance : public ::testing::TestWithParam<Case> {
+class Conformance : public ::testing::TestWithParam<RegisteredCase> {
  protected:
   const StrategyEntry& row() const { return *GetParam().row; }
   Options options() const { return options_of(GetParam()); }
@@ -77,25 +77,27 @@ class Mixing : public Conformance {};
 class Equal : public Conformance {};
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Conformance,
-                         ::testing::ValuesIn(cases_where([](const Case&) { return true; })), name_of);
-INSTANTIATE_TEST_SUITE_P(Strategies, Single, ::testing::ValuesIn(cases_where([](const Case& which) {
+                         ::testing::ValuesIn(cases_where([](const RegisteredCase&) { return true; })),
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(Strategies, Single, ::testing::ValuesIn(cases_where([](const RegisteredCase& which) {
                            return possible(which, 1);
                          })),
-                         name_of);
-INSTANTIATE_TEST_SUITE_P(Strategies, Counted, ::testing::ValuesIn(cases_where([](const Case& which) {
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(Strategies, Counted,
+                         ::testing::ValuesIn(cases_where([](const RegisteredCase& which) {
                            return which.row
                                ->bytes_sent(options_of(which), {.workers = 2, .elements = 16, .steps = 10}, 0)
                                .has_value();
                          })),
-                         name_of);
-INSTANTIATE_TEST_SUITE_P(Strategies, Mixing, ::testing::ValuesIn(cases_where([](const Case& which) {
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(Strategies, Mixing, ::testing::ValuesIn(cases_where([](const RegisteredCase& which) {
                            return which.row->promises.conserves_mean;
                          })),
-                         name_of);
-INSTANTIATE_TEST_SUITE_P(Strategies, Equal, ::testing::ValuesIn(cases_where([](const Case& which) {
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(Strategies, Equal, ::testing::ValuesIn(cases_where([](const RegisteredCase& which) {
                            return has_equal_models(*which.row, options_of(which));
                          })),
-                         name_of);
+                         case_name);
 
 sim::Simulation Conformance::random_simulation(std::uint64_t seed) const {
   Random random(seed);

@@ -20,7 +20,7 @@ using testing::Layers;
 using testing::VirtualRanks;
 using testing::with;
 
-constexpr std::uint64_t kSteps = 6;
+constexpr std::uint64_t kPlanSteps = 6;
 
 std::vector<Slice> places_of(const sim::Workload& workload) {
   std::vector<Slice> places;
@@ -53,7 +53,7 @@ record::RunRecord run(const std::string& strategy, const OptionTexts& options,
                       std::shared_ptr<const sim::Workload> workload, int workers) {
   sim::Simulation simulation = testing::simulation_of(strategy, options, workers);
   simulation.workload = std::move(workload);
-  simulation.steps = kSteps;
+  simulation.steps = kPlanSteps;
   return sim::simulate(simulation);
 }
 
@@ -72,7 +72,7 @@ TEST(Bytes, AreThoseOfBothHalves) {
         std::uint64_t step = bytes_of_step(buckets, {Collective::kReduceScatter, Collective::kAllGather},
                                            even ? Algorithm::kHalving : Algorithm::kRing, workers, rank);
         if (rank == 0) step += 8 * (workers - 1) * 2 * buckets.size();
-        EXPECT_EQ(found.ranks[rank].bytes_sent, kSteps * step + agreement_bytes(workers, rank))
+        EXPECT_EQ(found.ranks[rank].bytes_sent, kPlanSteps * step + agreement_bytes(workers, rank))
             << "rank " << rank << " of " << workers << ", " << gather;
       }
     }
@@ -87,7 +87,7 @@ TEST(Bytes, OfEqualSlicesAreTheFormula) {
     const std::size_t model = 600 * sizeof(float);
     for (std::size_t rank = 1; rank < workers; ++rank) {
       EXPECT_EQ(found.ranks[rank].bytes_sent - agreement_bytes(workers, rank),
-                kSteps * 2 * (workers - 1) * model / workers);
+                kPlanSteps * 2 * (workers - 1) * model / workers);
     }
   }
 }
@@ -105,11 +105,12 @@ TEST(Bytes, OfBucketsThatAreAllReduced) {
         run("allreduce", with(ring, {{"schedule", "priority"}, {"fusion", "64"}}), workload, count);
     for (std::size_t rank = 0; rank < workers; ++rank) {
       const auto sent = [&](const Buckets& buckets) {
-        return kSteps * bytes_of_step(buckets, {Collective::kAllReduce}, Algorithm::kRing, workers, rank) +
+        return kPlanSteps *
+                   bytes_of_step(buckets, {Collective::kAllReduce}, Algorithm::kRing, workers, rank) +
                agreement_bytes(workers, rank);
       };
       EXPECT_EQ(ddp.ranks[rank].bytes_sent, sent(filled));
-      const std::uint64_t order = rank == 0 ? kSteps * 8 * (workers - 1) * pieces.size() : 0;
+      const std::uint64_t order = rank == 0 ? kPlanSteps * 8 * (workers - 1) * pieces.size() : 0;
       EXPECT_EQ(priority.ranks[rank].bytes_sent, sent(pieces) + order);
     }
   }

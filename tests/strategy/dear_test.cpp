@@ -22,22 +22,22 @@ struct Rule {
 };
 
 std::vector<Rule> rules() {
-  using Kind = OptimizerSpec::Kind;
+  using OptimizerKind = OptimizerSpec::Kind;
   return {{"sgd", {.learning_rate = 0.1}},
           {"momentum", {.learning_rate = 0.1, .momentum = 0.9}},
           {"nesterov", {.learning_rate = 0.1, .weight_decay = 0.01, .momentum = 0.9, .nesterov = true}},
-          {"adam", {.kind = Kind::kAdam, .learning_rate = 0.01, .weight_decay = 0.01}},
-          {"adamw", {.kind = Kind::kAdamW, .learning_rate = 0.01, .weight_decay = 0.01}}};
+          {"adam", {.kind = OptimizerKind::kAdam, .learning_rate = 0.01, .weight_decay = 0.01}},
+          {"adamw", {.kind = OptimizerKind::kAdamW, .learning_rate = 0.01, .weight_decay = 0.01}}};
 }
 
-struct Case {
+struct DearCase {
   std::string workload = "mlp";
   int workers = 4;
   OptimizerSpec optimizer;
   bool uneven = false;
 };
 
-Models train(const Case& which, const std::string& strategy, const OptionTexts& options) {
+Models train(const DearCase& which, const std::string& strategy, const OptionTexts& options) {
   sim::Simulation simulation = testing::simulation_of(strategy, options, which.workers);
   simulation.workload =
       sim::make_workload(which.workload, {.workers = which.workers, .parameters = 37}, "workload");
@@ -69,7 +69,7 @@ TEST_P(Dear, HasTheBitsOfAllReduce) {
     for (const int workers : {1, 2, 4, 8}) {
       for (const bool uneven : {false, true}) {
         SCOPED_TRACE(concat(workload, ", ", workers, " workers", uneven ? ", uneven" : ""));
-        const Case which{workload, workers, GetParam().spec, uneven};
+        const DearCase which{workload, workers, GetParam().spec, uneven};
         const Models expected = train(which, "allreduce", {{"algorithm", "halving"}});
         const OptionTexts cut{{"algorithm", "halving"}, {"fusion", "256"}, {"edge", "16"}};
         for (const OptionTexts& gather : kGathers) {
@@ -83,7 +83,7 @@ TEST_P(Dear, HasTheBitsOfAllReduce) {
 // Doubling sums in another order than halving.
 TEST_P(Dear, IsCloseToAllReduceWithTheForemostSectionsAtOnce) {
   for (const int workers : {2, 4, 8}) {
-    Case which{"mlp", workers, GetParam().spec, true};
+    DearCase which{"mlp", workers, GetParam().spec, true};
     const Models expected = train(which, "allreduce", {{"algorithm", "halving"}});
     which.optimizer.clip_norm = 0.05;
     const Models clipped = train(which, "allreduce", {{"algorithm", "halving"}});
@@ -104,7 +104,7 @@ TEST_P(Dear, IsCloseToAllReduceWithTheForemostSectionsAtOnce) {
 // whole model in one and each section in one.
 TEST_P(Dear, HasTheBitsOfTheRingInTheSameBuckets) {
   for (const int workers : {2, 3, 5}) {
-    const Case which{"mlp", workers, GetParam().spec, true};
+    const DearCase which{"mlp", workers, GetParam().spec, true};
     const OptionTexts ring{{"algorithm", "ring"}};
     const Models whole = train(which, "allreduce", ring);
     const Models cut = train(which, "allreduce", with(ring, {{"schedule", "wfbp"}}));
@@ -121,7 +121,7 @@ TEST_P(Dear, HasTheBitsOfTheRingInTheSameBuckets) {
 
 TEST_P(Dear, IsCloseToAllReduceInAnyBuckets) {
   for (const int workers : {3, 5}) {
-    const Case which{"mlp", workers, GetParam().spec, false};
+    const DearCase which{"mlp", workers, GetParam().spec, false};
     const Models expected = train(which, "allreduce", {{"algorithm", "ring"}});
     for (const OptionTexts& gather : kGathers) {
       const OptionTexts options{{"algorithm", "ring"}, {"fusion", "300"}, {"edge", "16"}};
@@ -132,7 +132,7 @@ TEST_P(Dear, IsCloseToAllReduceInAnyBuckets) {
 
 // With two workers a sum has one order.
 TEST_P(Dear, OfTwoHasTheBitsOfEveryAlgorithm) {
-  const Case which{"mlp", 2, GetParam().spec, true};
+  const DearCase which{"mlp", 2, GetParam().spec, true};
   for (const char* algorithm : {"auto", "ring", "halving", "doubling"}) {
     EXPECT_EQ(train(which, "dear", {}), train(which, "allreduce", {{"algorithm", algorithm}}));
   }
@@ -142,7 +142,7 @@ TEST_P(Dear, OfTwoHasTheBitsOfEveryAlgorithm) {
 // slice by slice, in double, and may round to another factor: hence the tolerance.
 TEST_P(Dear, ClipsTheWholeGradient) {
   for (const int workers : {1, 2, 4}) {
-    Case which{"mlp", workers, GetParam().spec, true};
+    DearCase which{"mlp", workers, GetParam().spec, true};
     const Models unclipped = train(which, "allreduce", {{"algorithm", "halving"}});
     which.optimizer.clip_norm = 0.05;
     const Models expected = train(which, "allreduce", {{"algorithm", "halving"}});

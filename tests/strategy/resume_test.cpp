@@ -11,7 +11,7 @@
 namespace starling::strategy {
 namespace {
 
-constexpr int kWorkers = 3;
+constexpr int kResumedWorkers = 3;
 constexpr std::size_t kElements = 6;
 
 using Kept = std::map<std::string, std::vector<std::byte>>;
@@ -38,7 +38,7 @@ struct Stage {
   std::uint64_t steps = 0;
   std::uint64_t cut = 0;
   std::uint64_t done = 0;  // steps before this run
-  std::vector<Shelf> shelves = std::vector<Shelf>(kWorkers + 1);
+  std::vector<Shelf> shelves = std::vector<Shelf>(kResumedWorkers + 1);
   std::vector<std::vector<std::vector<float>>> vectors;  // of each worker: model, optimiser; as at the cut
   std::vector<Kept> kept;
   runtime::Event met{"the others at the cut"};
@@ -103,12 +103,12 @@ class Trainee final : public WithRunInfo<Worker> {
   Shelf& shelf() { return stage_.shelves[static_cast<std::size_t>(rank())]; }
 
   Task<> meet() {
-    stage_.vectors.resize(kWorkers);
+    stage_.vectors.resize(kResumedWorkers);
     auto& own = stage_.vectors[static_cast<std::size_t>(rank())];
     for (const Data data : {parameters(), optimizer_state().front()}) {
       own.emplace_back(floats(data).begin(), floats(data).end());
     }
-    if (++stage_.here < kWorkers) {
+    if (++stage_.here < kResumedWorkers) {
       co_await stage_.met;
       co_return;
     }
@@ -138,36 +138,36 @@ class Servant final : public WithRunInfo<Member> {
 // Runs from what `before` copied, if anything; returns the models.
 std::vector<std::vector<float>> run(const Strategy& strategy, Stage& stage, const Stage* before) {
   RunInfo place;
-  place.workers = kWorkers;
-  place.everyone = ranks_up_to(kWorkers);
-  place.server = kWorkers;
-  place.host_of_rank.assign(kWorkers + 1, 0);
-  place.starts.assign(kWorkers, true);
+  place.workers = kResumedWorkers;
+  place.everyone = ranks_up_to(kResumedWorkers);
+  place.server = kResumedWorkers;
+  place.host_of_rank.assign(kResumedWorkers + 1, 0);
+  place.starts.assign(kResumedWorkers, true);
   place.optimizer.momentum = 0.9;
   place.optimizer.learning_rate = 0.1;
   place.elements = kElements;
   place.initial_model.assign(kElements, 1.0F);
-  testing::VirtualRanks ranks(kWorkers + 1);
+  testing::VirtualRanks ranks(kResumedWorkers + 1);
   std::deque<Trainee> workers;
-  for (std::size_t rank = 0; rank <= kWorkers && before != nullptr; ++rank) {
+  for (std::size_t rank = 0; rank <= kResumedWorkers && before != nullptr; ++rank) {
     stage.shelves[rank].old = before->kept[rank];
   }
-  for (Rank rank = 0; rank < kWorkers; ++rank) {
+  for (Rank rank = 0; rank < kResumedWorkers; ++rank) {
     Trainee& worker = workers.emplace_back(place, ranks.at(rank), stage);
     if (before == nullptr) continue;
     const auto& vectors = before->vectors[static_cast<std::size_t>(rank)];
     std::copy(vectors[0].begin(), vectors[0].end(), floats(worker.parameters()).begin());
     std::copy(vectors[1].begin(), vectors[1].end(), floats(worker.optimizer_state().front()).begin());
   }
-  Servant servant(place, ranks.at(kWorkers), stage.shelves.back());
-  runtime::Scope service(ranks.at(kWorkers).scheduler());
+  Servant servant(place, ranks.at(kResumedWorkers), stage.shelves.back());
+  runtime::Scope service(ranks.at(kResumedWorkers).scheduler());
   service.spawn(strategy.serve(servant), "service");
-  for (Rank rank = 0; rank < kWorkers; ++rank) {
+  for (Rank rank = 0; rank < kResumedWorkers; ++rank) {
     ranks.start(rank, strategy.run(workers[static_cast<std::size_t>(rank)]));
   }
   ranks.run();
   std::vector<std::vector<float>> models;
-  for (Rank rank = 0; rank < kWorkers; ++rank) {
+  for (Rank rank = 0; rank < kResumedWorkers; ++rank) {
     EXPECT_FALSE(ranks.error(rank));
     const auto x = floats(workers[static_cast<std::size_t>(rank)].parameters());
     models.emplace_back(x.begin(), x.end());
@@ -178,7 +178,7 @@ std::vector<std::vector<float>> run(const Strategy& strategy, Stage& stage, cons
 // Where the result does not depend on who comes first: workers count steps together, or have equal models
 // after each. And the service has a rank of its own here.
 bool comparable(const StrategyEntry& row, const Options& options) {
-  const auto strategy = row.make(options, kWorkers);
+  const auto strategy = row.make(options, kResumedWorkers);
   return strategy->service() != Placement::kBesideWorker0 &&
          (strategy->lockstep() || has_equal_models(row, options));
 }
@@ -189,7 +189,7 @@ TEST(Resume, EndsInTheBitsOfARunWithoutInterruption) {
       const Options options = Options::parse(row.options, row.name, texts);
       if (!comparable(row, options)) continue;
       SCOPED_TRACE(concat(row.name, " ", texts.empty() ? "" : texts.begin()->second));
-      const auto strategy = row.make(options, kWorkers);
+      const auto strategy = row.make(options, kResumedWorkers);
       for (const std::uint64_t cut : {4U, 11U, 20U}) {
         Stage whole;
         whole.steps = 40;

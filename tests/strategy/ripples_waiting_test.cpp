@@ -12,10 +12,10 @@ namespace starling::strategy {
 namespace {
 
 constexpr double kStep = 0.1;  // seconds, of a fast worker
-constexpr std::uint64_t kSteps = 100;
+constexpr std::uint64_t kWaitingSteps = 100;
 constexpr Rank kSlow = 7;
 // Notes and averages of a synchronisation.
-constexpr double kTransfers = 0.002 * kSteps;
+constexpr double kTransfers = 0.002 * kWaitingSteps;
 
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
@@ -28,7 +28,7 @@ struct Waiting {
 
 Waiting waiting(const OptionTexts& options, double slow_step) {
   sim::Simulation simulation = testing::simulation_of("ripples", options, kSlow + 1);
-  simulation.steps = kSteps;
+  simulation.steps = kWaitingSteps;
   simulation.cluster.workers.back().speed = kStep / slow_step;
   for (std::size_t rank = 0; rank <= kSlow; ++rank) {
     simulation.cluster.workers[rank].host = static_cast<int>(rank / 2);
@@ -76,7 +76,7 @@ TEST(RipplesWaiting, WithTheFilterNoMoreThanTheFirstSectionAndALittle) {
       const Waiting found = waiting(options, slow_step);
       EXPECT_LE(found.for_the_slow.back(), slow_step - kStep + found.slow_sections * kStep + kTransfers);
       // The same for whoever else is invited: each synchronisation waits for one that is due in a section.
-      EXPECT_LE(found.in_total.back(), slow_step - kStep + kSteps * kStep + kTransfers);
+      EXPECT_LE(found.in_total.back(), slow_step - kStep + kWaitingSteps * kStep + kTransfers);
     }
   }
 }
@@ -88,7 +88,7 @@ TEST(RipplesWaiting, WhoIsReadyDoesNotWaitForOneThatComputes) {
   for (const double slow_step : kSlowSteps) {
     for (const OptionTexts& options : kReady) {
       const Waiting found = waiting(options, slow_step);
-      EXPECT_LE(found.for_the_slow.back(), kSteps * kWindow + slow_step + kTransfers);
+      EXPECT_LE(found.for_the_slow.back(), kWaitingSteps * kWindow + slow_step + kTransfers);
     }
   }
 }

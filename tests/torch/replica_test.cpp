@@ -20,8 +20,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::torch::Tensor;
 
-struct Net : nn::Module {
-  Net() {
+struct ReplicaNet : nn::Module {
+  ReplicaNet() {
     first = register_module("first", nn::Linear(3, 4));
     norm = register_module("norm", nn::BatchNorm1d(4));
     last = register_module("last", nn::Linear(4, 2));
@@ -31,15 +31,15 @@ struct Net : nn::Module {
   nn::BatchNorm1d norm{nullptr};
 };
 
-struct Bound {
-  Net net;
+struct BoundReplica {
+  ReplicaNet net;
   Replica replica{net};
   std::vector<float> parameters = replica.values();
   std::vector<float> gradients = std::vector<float>(replica.size(), 7);
-  Bound() { replica.bind(parameters, gradients); }
+  BoundReplica() { replica.bind(parameters, gradients); }
 };
 
-std::vector<float> plain_gradients(Net& net, const Tensor& input) {
+std::vector<float> plain_gradients(ReplicaNet& net, const Tensor& input) {
   net.forward(input).sum().backward();
   std::vector<float> flat;
   for (const Tensor& parameter : net.parameters()) {
@@ -50,7 +50,7 @@ std::vector<float> plain_gradients(Net& net, const Tensor& input) {
 }
 
 TEST(Replica, SectionsFollowTheModule) {
-  Net net;
+  ReplicaNet net;
   const Replica replica(net);
   std::vector<std::string> names;
   for (const auto& section : replica.sections()) names.push_back(section.name);
@@ -63,14 +63,14 @@ TEST(Replica, SectionsFollowTheModule) {
 
 TEST(Replica, ParametersAndGradientsAreViews) {
   ::torch::manual_seed(1);
-  Bound bound;
+  BoundReplica bound;
   const Tensor input = ::torch::randn({5, 3});
   bound.parameters[0] = 2.5F;
   EXPECT_EQ(bound.net.first->weight[0][0].item<float>(), 2.5F);
   bound.replica.zero_gradients();
   bound.net.forward(input).sum().backward();
   bound.replica.collect_gradients();
-  Net other;
+  ReplicaNet other;
   {
     const ::torch::NoGradGuard no_grad;
     for (std::size_t i = 0; i < other.parameters().size(); ++i)
@@ -81,7 +81,7 @@ TEST(Replica, ParametersAndGradientsAreViews) {
 
 TEST(Replica, GradientsThatWereSetToNoneComeBack) {
   ::torch::manual_seed(1);
-  Bound bound;
+  BoundReplica bound;
   const Tensor input = ::torch::randn({5, 3});
   bound.replica.zero_gradients();
   bound.net.forward(input).sum().backward();
@@ -96,7 +96,7 @@ TEST(Replica, GradientsThatWereSetToNoneComeBack) {
 }
 
 TEST(Replica, AParameterWithoutGradientCountsAsZero) {
-  Bound bound;
+  BoundReplica bound;
   bound.net.zero_grad();
   for (Tensor& parameter : bound.net.parameters()) parameter.mutable_grad() = Tensor();
   bound.net.first->forward(::torch::ones({1, 3})).sum().backward();
@@ -106,7 +106,7 @@ TEST(Replica, AParameterWithoutGradientCountsAsZero) {
 }
 
 TEST(Replica, TellsWhichSectionIsReadyRoughlyFromTheBack) {
-  Bound bound;
+  BoundReplica bound;
   std::vector<std::size_t> ready;
   bound.replica.on_gradient([&](std::size_t section) { ready.push_back(section); });
   bound.net.forward(::torch::randn({5, 3})).sum().backward();
@@ -116,7 +116,7 @@ TEST(Replica, TellsWhichSectionIsReadyRoughlyFromTheBack) {
 }
 
 TEST(Replica, SharedParametersAreOneSection) {
-  Net net;
+  ReplicaNet net;
   nn::Linear twin(3, 4);
   twin->register_parameter("shared", net.first->weight);
   net.register_module("twin", twin);
@@ -126,7 +126,7 @@ TEST(Replica, SharedParametersAreOneSection) {
 }
 
 TEST(Replica, FindsTheSectionsOfModules) {
-  Net net;
+  ReplicaNet net;
   nn::Linear twin(3, 4);
   twin->register_parameter("shared", net.last->weight);
   twin->weight.set_requires_grad(false);
@@ -140,7 +140,7 @@ TEST(Replica, FindsTheSectionsOfModules) {
 
 // Sections 2 and 3, the normalisation, are the engine's at first.
 TEST(Replica, GradientsThatAreNotTheProgramsAreOutOfItsReach) {
-  Bound bound;
+  BoundReplica bound;
   std::vector<bool> usable = {true, true, false, false, true, true};
   bound.replica.set_usable([&](std::size_t section) { return usable[section]; });
   std::fill(bound.gradients.begin(), bound.gradients.end(), 7.0F);
@@ -162,7 +162,7 @@ TEST(Replica, GradientsThatAreNotTheProgramsAreOutOfItsReach) {
 }
 
 TEST(Replica, LendsTheGradientsOfAPart) {
-  Bound bound;
+  BoundReplica bound;
   bound.net.last->bias.mutable_grad() = Tensor();
   bound.replica.with_gradients_of({16, 20}, [&] {
     EXPECT_FALSE(bound.net.first->bias.grad().defined());
@@ -174,7 +174,7 @@ TEST(Replica, LendsTheGradientsOfAPart) {
 }
 
 TEST(Replica, FrozenParametersAreNotTrained) {
-  Net net;
+  ReplicaNet net;
   net.first->weight.set_requires_grad(false);
   const Replica replica(net);
   EXPECT_EQ(replica.size(), 22U);
@@ -182,7 +182,7 @@ TEST(Replica, FrozenParametersAreNotTrained) {
 }
 
 TEST(Replica, TheModuleOutlivesIt) {
-  Net net;
+  ReplicaNet net;
   std::vector<float> parameters = Replica(net).values(), gradients(parameters.size());
   {
     Replica replica(net);
@@ -196,18 +196,18 @@ TEST(Replica, TheModuleOutlivesIt) {
 }
 
 TEST(Replica, RefusesWhatItCannotHold) {
-  Net net;
+  ReplicaNet net;
   net.last->to(::torch::kFloat64);
   EXPECT_THAT(starling::testing::refusal([&] { Replica replica(net); }),
               HasSubstr("parameter last.weight is Double; allowed: float32"));
-  Net frozen;
+  ReplicaNet frozen;
   for (Tensor& parameter : frozen.parameters()) parameter.set_requires_grad(false);
   EXPECT_THAT(starling::testing::refusal([&] { Replica replica(frozen); }),
               HasSubstr("no parameter that needs a gradient"));
 }
 
 TEST(FlatForm, TranslatesSgdAdamAndAdamW) {
-  Net net;
+  ReplicaNet net;
   const to::SGD sgd(net.parameters(), to::SGDOptions(0.1).momentum(0.9).weight_decay(0.01).nesterov(true));
   EXPECT_EQ(to_flat_optimizer(sgd), (optim::OptimizerSpec{.kind = optim::OptimizerSpec::Kind::kSgd,
                                                           .learning_rate = 0.1,
@@ -227,7 +227,7 @@ TEST(FlatForm, TranslatesSgdAdamAndAdamW) {
 }
 
 TEST(FlatForm, RefusesTheOthersByName) {
-  Net net;
+  ReplicaNet net;
   const auto refusal = [](const to::Optimizer& optimizer) {
     return starling::testing::refusal([&] { to_flat_optimizer(optimizer); });
   };

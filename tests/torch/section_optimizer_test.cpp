@@ -18,8 +18,8 @@ using ::testing::HasSubstr;
 using ::torch::Tensor;
 using Make = std::function<std::unique_ptr<to::Optimizer>(const std::vector<Tensor>&)>;
 
-struct Net : nn::Module {
-  Net() {
+struct TwoLayers : nn::Module {
+  TwoLayers() {
     ::torch::manual_seed(3);
     first = register_module("first", nn::Linear(3, 4));
     last = register_module("last", nn::Linear(4, 2));
@@ -28,8 +28,8 @@ struct Net : nn::Module {
 };
 
 // A model, its optimiser and gradients that are made up.
-struct Bound {
-  explicit Bound(const Make& make, double clip_norm = 0)
+struct BoundOptimizer {
+  explicit BoundOptimizer(const Make& make, double clip_norm = 0)
       : optimizer(make(net.parameters())), by_section(*optimizer, replica, clip_norm) {
     replica.bind(parameters, gradients);
   }
@@ -42,7 +42,7 @@ struct Bound {
     for (auto& group : optimizer->param_groups()) group.options().set_lr(rate);
   }
 
-  Net net;
+  TwoLayers net;
   Replica replica{net};
   std::vector<float> parameters = replica.values();
   std::vector<float> gradients = std::vector<float>(replica.size());
@@ -71,7 +71,7 @@ constexpr double kRates[] = {0.1, 0.05, 0.2, 0.01, 0.1};
 // The parts come when the next rate is set already.
 TEST(SectionOptimizer, PartsInAnyOrderAreAStepOfTheWhole) {
   for (const Make& make : kMakes) {
-    Bound whole(make), parts(make);
+    BoundOptimizer whole(make), parts(make);
     for (int step = 1; step < 5; ++step) {
       whole.set_rate(kRates[step - 1]);
       whole.fill(step);
@@ -91,8 +91,8 @@ TEST(SectionOptimizer, PartsInAnyOrderAreAStepOfTheWhole) {
 }
 
 TEST(SectionOptimizer, APartMayComeWhenTheNextStepIsComputed) {
-  Bound bound(kMakes[0]), late(kMakes[0]);
-  for (Bound* const one : {&bound, &late}) one->fill(1);
+  BoundOptimizer bound(kMakes[0]), late(kMakes[0]);
+  for (BoundOptimizer* const one : {&bound, &late}) one->fill(1);
   bound.by_section.latch(1);
   bound.by_section.update({0, 26}, 1);
   late.by_section.latch(1);
@@ -103,7 +103,7 @@ TEST(SectionOptimizer, APartMayComeWhenTheNextStepIsComputed) {
 }
 
 TEST(SectionOptimizer, ClipsOnceAsLibTorchDoes) {
-  Bound bound(kMakes[0], 0.5), plain(kMakes[0]);
+  BoundOptimizer bound(kMakes[0], 0.5), plain(kMakes[0]);
   bound.fill(1);
   plain.fill(1);
   nn::utils::clip_grad_norm_(plain.net.parameters(), 0.5);
@@ -114,8 +114,8 @@ TEST(SectionOptimizer, ClipsOnceAsLibTorchDoes) {
   for (std::size_t i = 0; i < plain.parameters.size(); ++i) {
     EXPECT_NEAR(bound.parameters[i], plain.parameters[i], 1e-6) << i;
   }
-  Bound loose(kMakes[0], 1000), free(kMakes[0]);
-  for (Bound* const one : {&loose, &free}) {
+  BoundOptimizer loose(kMakes[0], 1000), free(kMakes[0]);
+  for (BoundOptimizer* const one : {&loose, &free}) {
     one->fill(1);
     one->by_section.latch(1);
     one->by_section.update({0, 26}, 1);
@@ -125,7 +125,7 @@ TEST(SectionOptimizer, ClipsOnceAsLibTorchDoes) {
 
 TEST(SectionOptimizer, OthersParametersTakePartInStepsOfTheWholeOnly) {
   Tensor stranger = ::torch::zeros({1}, ::torch::requires_grad());
-  Bound bound([&](std::vector<Tensor> all) {
+  BoundOptimizer bound([&](std::vector<Tensor> all) {
     all.push_back(stranger);
     return std::make_unique<to::SGD>(all, to::SGDOptions(1));
   });

@@ -26,7 +26,7 @@ using runtime::Task;
 using runtime::VirtualScheduler;
 using Bytes = std::vector<std::byte>;
 
-constexpr AlphaBeta::Link kLink{1us, 1e-9};
+constexpr AlphaBeta::Link kInprocLink{1us, 1e-9};
 
 // FNV-1a over everything that happens: who, what and when.
 struct Trace {
@@ -59,7 +59,7 @@ Task<> listen(Transport& net, Trace& trace) {
 }
 
 std::uint64_t trace_of(VirtualScheduler& scheduler) {
-  AlphaBeta network(kLink);
+  AlphaBeta network(kInprocLink);
   InprocWorld world(scheduler, 6, network);
   Trace trace;
   const auto all = [&]() -> Task<> {
@@ -95,7 +95,7 @@ TEST(Inproc, SeedsShuffleArrivalsOfOneInstantFromSeveralRanks) {
   std::set<std::string> orders;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     VirtualScheduler scheduler(seed);
-    AlphaBeta network(kLink);
+    AlphaBeta network(kInprocLink);
     InprocWorld world(scheduler, 4, network);
     std::string order;
     const auto all = [&]() -> Task<> {
@@ -137,7 +137,7 @@ TEST(Inproc, AMessageDoesNotOvertakeAnEarlierOneInItsInstant) {
   bool any_withdrawn = false;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     VirtualScheduler scheduler(seed);
-    AlphaBeta network(kLink);
+    AlphaBeta network(kInprocLink);
     InprocWorld world(scheduler, 2, network);
     std::vector<int> kept;
     const auto receive = [&]() -> Task<> {
@@ -186,7 +186,7 @@ TEST(Inproc, OrderHoldsInEveryShuffledHistory) {
 
 TEST(Inproc, NothingIsDeliveredBeforeItsTime) {
   VirtualScheduler scheduler;
-  AlphaBeta network(kLink);
+  AlphaBeta network(kInprocLink);
   InprocWorld world(scheduler, 2, network);
   const Bytes data = pattern(3000, 1);
   const auto all = [&]() -> Task<> {
@@ -204,7 +204,7 @@ TEST(Inproc, NothingIsDeliveredBeforeItsTime) {
 
 TEST(Inproc, AWithdrawnSendIsNotDelivered) {
   VirtualScheduler scheduler;
-  AlphaBeta network(kLink);
+  AlphaBeta network(kInprocLink);
   InprocWorld world(scheduler, 2, network);
   const auto all = [&]() -> Task<> {
     { const auto sending = world.at(0).send(1, 1, {}); }
@@ -217,7 +217,7 @@ TEST(Inproc, AWithdrawnSendIsNotDelivered) {
 
 TEST(Inproc, ALossIsToldOnce) {
   VirtualScheduler scheduler;
-  AlphaBeta network(kLink);
+  AlphaBeta network(kInprocLink);
   InprocWorld world(scheduler, 3, network);
   world.lose(1, "first reason");
   world.lose(1, "second reason");
@@ -227,7 +227,7 @@ TEST(Inproc, ALossIsToldOnce) {
 
 TEST(Inproc, AMessageOnItsWayToALostRankFails) {
   VirtualScheduler scheduler;
-  AlphaBeta network(kLink);
+  AlphaBeta network(kInprocLink);
   InprocWorld world(scheduler, 2, network);
   const auto all = [&]() -> Task<> {
     auto sending = world.at(0).send(1, 1, {});

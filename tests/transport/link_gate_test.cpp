@@ -22,7 +22,7 @@ using runtime::Scope;
 using runtime::Task;
 using runtime::VirtualScheduler;
 
-constexpr Link kLink{1e9, 5us};  // a nanosecond per byte
+constexpr Link kGateLink{1e9, 5us};  // a nanosecond per byte
 
 // A rank that has a gate and nothing else: what leaves one goes straight into the other's.
 class GatedRank final : public Transport {
@@ -30,7 +30,7 @@ class GatedRank final : public Transport {
   GatedRank(VirtualScheduler& scheduler, std::vector<std::unique_ptr<GatedRank>>& ranks, Rank rank, int size)
       : Transport(scheduler, rank, size, kForever),
         gate(
-            scheduler, kLink, [this](const Sending&) { ++begun; },
+            scheduler, kGateLink, [this](const Sending&) { ++begun; },
             [this](Sending& sending) {
               auto arrival = std::make_unique<KeptArrival>(this->rank(), sending.tag(), sending.data());
               ranks_[static_cast<std::size_t>(sending.peer())]->gate.in.take(std::move(arrival),

@@ -40,12 +40,12 @@ void drive_until(VirtualScheduler& scheduler, const Parcel& last) {
   scheduler.drive([](void* here) { return *static_cast<bool*>(here); }, const_cast<bool*>(&last.here));
 }
 
-constexpr AlphaBeta::Link kLink{5us, 1e-9};  // 1 GB/s: a nanosecond per byte
+constexpr AlphaBeta::Link kNetworkLink{5us, 1e-9};  // 1 GB/s: a nanosecond per byte
 
 TEST(AlphaBeta, AMessageTakesAlphaPlusBytesTimesBeta) {
   for (const std::size_t bytes : {0, 1, 1000, 1 << 20}) {
     VirtualScheduler scheduler;
-    AlphaBeta network(kLink);
+    AlphaBeta network(kNetworkLink);
     Parcel parcel(0, 1, bytes, scheduler);
     network.start(scheduler, parcel);
     drive_until(scheduler, parcel);
@@ -55,7 +55,7 @@ TEST(AlphaBeta, AMessageTakesAlphaPlusBytesTimesBeta) {
 
 TEST(AlphaBeta, MessagesOnOneLinkGoOneAfterTheOther) {
   VirtualScheduler scheduler;
-  AlphaBeta network(kLink);
+  AlphaBeta network(kNetworkLink);
   Parcel first(0, 1, 3000, scheduler), second(0, 1, 500, scheduler);
   network.start(scheduler, first);
   network.start(scheduler, second);
@@ -66,7 +66,7 @@ TEST(AlphaBeta, MessagesOnOneLinkGoOneAfterTheOther) {
 
 TEST(AlphaBeta, AnIdleLinkIsFreeAtOnce) {
   VirtualScheduler scheduler;
-  AlphaBeta network(kLink);
+  AlphaBeta network(kNetworkLink);
   Parcel first(0, 1, 1000, scheduler);
   network.start(scheduler, first);
   drive_until(scheduler, first);
@@ -78,7 +78,7 @@ TEST(AlphaBeta, AnIdleLinkIsFreeAtOnce) {
 
 TEST(AlphaBeta, LinksDoNotDisturbEachOther) {
   VirtualScheduler scheduler;
-  AlphaBeta network(kLink);
+  AlphaBeta network(kNetworkLink);
   Parcel there(0, 1, 1000, scheduler), back(1, 0, 1000, scheduler), elsewhere(0, 2, 1000, scheduler);
   for (Parcel* parcel : {&there, &back, &elsewhere}) network.start(scheduler, *parcel);
   drive_until(scheduler, elsewhere);
@@ -87,7 +87,7 @@ TEST(AlphaBeta, LinksDoNotDisturbEachOther) {
 
 TEST(AlphaBeta, LinksMayDiffer) {
   VirtualScheduler scheduler;
-  AlphaBeta network(kLink);
+  AlphaBeta network(kNetworkLink);
   network.set_link(0, 1, {1ms, 1e-6});
   Parcel slow(0, 1, 1000, scheduler), usual(1, 0, 1000, scheduler);
   network.start(scheduler, slow);
@@ -99,7 +99,7 @@ TEST(AlphaBeta, LinksMayDiffer) {
 
 TEST(AlphaBeta, ACancelledTransferDoesNotArrive) {
   VirtualScheduler scheduler;
-  AlphaBeta network(kLink);
+  AlphaBeta network(kNetworkLink);
   Parcel cancelled(0, 1, 1000, scheduler), other(0, 1, 1000, scheduler);
   network.start(scheduler, cancelled);
   network.start(scheduler, other);
@@ -130,7 +130,7 @@ Task<> ring(Transport& net, std::span<float> data) {
 TEST(AlphaBeta, ARingTakesTheTimeOfItsFormula) {
   for (const int n : {2, 3, 8, 32}) {
     VirtualScheduler scheduler;
-    AlphaBeta network(kLink);
+    AlphaBeta network(kNetworkLink);
     InprocWorld world(scheduler, n, network);
     const std::size_t count = 96 * 1024;
     std::vector<std::vector<float>> data(static_cast<std::size_t>(n), std::vector<float>(count, 1.0f));

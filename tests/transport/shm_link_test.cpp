@@ -24,7 +24,7 @@ using Bytes = std::vector<std::byte>;
 constexpr Link kFast{1e9, 100us};
 constexpr Link kFrozen{1, 0us};  // a byte a second
 constexpr std::size_t kMegabyte = 1'000'000;
-constexpr Tag kGo = 100;
+constexpr Tag kGoTag = 100;
 
 void expect_good(const Link& link, int ranks, const testing::World::Body& body,
                  std::optional<Rank> killed = {}) {
@@ -37,7 +37,7 @@ void expect_good(const Link& link, int ranks, const testing::World::Body& body,
 // From the moment before the receiver lets the senders start.
 Task<> receive_all(Transport& net, int senders, int messages, Duration least) {
   const Time start = net.scheduler().now();
-  for (Rank from = 1; from <= senders; ++from) co_await net.send(from, kGo, {});
+  for (Rank from = 1; from <= senders; ++from) co_await net.send(from, kGoTag, {});
   std::deque<Bytes> buffers;
   std::deque<Receiving> receives;
   for (Rank from = 1; from <= senders; ++from) {
@@ -51,7 +51,7 @@ Task<> receive_all(Transport& net, int senders, int messages, Duration least) {
 
 Task<> send_all(Transport& net, int messages) {
   const Bytes data = testing::pattern(kMegabyte, 5);
-  co_await net.recv(0, kGo, {});
+  co_await net.recv(0, kGoTag, {});
   const Time start = net.scheduler().now();
   std::deque<Sending> sends;
   for (int i = 0; i < messages; ++i) sends.emplace_back(net, 0, 1, data);
@@ -83,9 +83,9 @@ TEST(ShmLinkTest, TheBufferOfADoneSendIsFree) {
         testing::fill(memory.bytes, round);
         co_await peer.net.send(1, 1, memory.bytes);
         testing::fill(memory.bytes, 1000);
-        co_await peer.net.send(1, kGo, {});
+        co_await peer.net.send(1, kGoTag, {});
       } else {
-        co_await peer.net.recv(0, kGo, {});
+        co_await peer.net.recv(0, kGoTag, {});
         Bytes data(kMegabyte);
         co_await peer.net.recv(0, 1, data);
         check(testing::matches(data, round), "the message as it was sent");
@@ -133,12 +133,12 @@ Task<> check_lost(Awaitable& awaitable, Rank rank) {
 TEST(ShmLinkTest, MessagesThatWaitForADeadRankFailAndFreeTheLink) {
   const auto body = [](Peer& peer) -> Task<> {
     if (peer.net.rank() == 1) {
-      co_await peer.net.recv(0, kGo, {});
+      co_await peer.net.recv(0, kGoTag, {});
       peer.die();
     }
     if (peer.net.rank() == 2) co_return co_await peer.net.recv(0, 2, {});
     const Bytes data(kMegabyte);
-    co_await peer.net.send(1, kGo, {});
+    co_await peer.net.send(1, kGoTag, {});
     auto leaving = peer.net.send(1, 1, data);
     auto queued = peer.net.send(1, 1, data);
     auto behind = peer.net.send(2, 2, {});

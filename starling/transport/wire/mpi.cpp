@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kFrameTag = 0;
 // MPI counts in int, and some of its networks are slow or wrong near the end of that range.
-constexpr std::size_t kPiece = std::size_t{1} << 30;
+constexpr std::size_t kLargestMessage = std::size_t{1} << 30;
 
 void check(int result, const char* call) {
   if (result == MPI_SUCCESS) return;
@@ -41,8 +41,8 @@ class MpiTransfer final : public Transfer {
  public:
   template <class Start>
   MpiTransfer(std::size_t bytes, Start start) {
-    for (std::size_t at = 0; at < bytes; at += kPiece)
-      requests_.push_back(start(at, static_cast<int>(std::min(kPiece, bytes - at))));
+    for (std::size_t at = 0; at < bytes; at += kLargestMessage)
+      requests_.push_back(start(at, static_cast<int>(std::min(kLargestMessage, bytes - at))));
   }
 
   State state() const override {

@@ -2,7 +2,7 @@
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
-# Passed on only when given, as in `make test STARLING_WERROR=ON`.
+# Passed on only when given, as in `make test STARLING_WERROR=OFF`.
 CONFIGURE_FLAGS = $(if $(STARLING_WERROR),-D STARLING_WERROR=$(STARLING_WERROR))
 
 .DEFAULT_GOAL := help
@@ -35,7 +35,9 @@ build: configure
 # One of four workers is four times slower; 80 ms are what a step of this model takes on a slow machine.
 DEMO = --workers 4 --model cnn --data glyphs --pace 80ms --slow 0:4 --max-seconds 40 --eval-points 24 --force
 
-demo: build
+# Only the programs that it runs: the tests would take most of the time.
+demo: configure
+	@cmake --build --preset release --parallel $(JOBS) --target programs
 	build/starling train $(DEMO) --strategy allreduce --lr 0.1 --out runs/demo/allreduce
 	build/starling train $(DEMO) --strategy ripples --lr 0.1 --out runs/demo/ripples
 	build/starling compare runs/demo/allreduce runs/demo/ripples --svg runs/demo/curves.svg

@@ -10,6 +10,7 @@ if(cli_sources)
   set(cli_main ${PROJECT_SOURCE_DIR}/cli/main.cpp)
   list(REMOVE_ITEM cli_sources ${cli_main})
   add_library(starling_cli_parts STATIC ${cli_sources})
+  compile_by_folder(starling_cli_parts)
   target_link_libraries(starling_cli_parts PRIVATE starling_options PUBLIC
     starling::engine starling::data CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
   if(STARLING_HAS_MPI)
@@ -31,6 +32,13 @@ if(TARGET starling_torch)
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR} INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS starling-trainer RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/starling)
   target_link_libraries(starling-trainer PRIVATE starling_cli_parts starling_torch starling_options)
+endif()
+
+# What the commands of `starling` need, without tests, benchmarks and examples.
+add_custom_target(programs)
+add_dependencies(programs starling_cli)
+if(TARGET starling-trainer)
+  add_dependencies(programs starling-trainer)
 endif()
 
 set(peers_dir ${CMAKE_INSTALL_LIBEXECDIR}/starling)

@@ -83,14 +83,12 @@ endif()
 
 # Eigen without vector instructions adds in the same order on every processor. Its namespace gets a name of ours: a
 # program may have its own Eigen, compiled with other flags, and the linker would take one of two functions for both.
-file(GLOB tuning_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/starling/tuning/*.cpp)
-set_source_files_properties(${tuning_sources} PROPERTIES
-  COMPILE_DEFINITIONS "EIGEN_DONT_VECTORIZE;Eigen=starling_eigen")
-
-# The namespace of Asio has a name of ours for the same reason.
-file(GLOB join_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/starling/join/*.cpp)
-set_source_files_properties(${join_sources} PROPERTIES
-  COMPILE_DEFINITIONS "ASIO_STANDALONE;ASIO_NO_DEPRECATED;asio=starling_asio")
+# The namespace of Asio has a name of ours for the same reason. For the whole engine, since a source with definitions of
+# its own would be compiled alone.
+target_compile_definitions(starling_engine PRIVATE
+  EIGEN_DONT_VECTORIZE Eigen=starling_eigen ASIO_STANDALONE ASIO_NO_DEPRECATED asio=starling_asio)
 
 set_source_files_properties(${PROJECT_SOURCE_DIR}/starling/core/version.cpp PROPERTIES
   COMPILE_DEFINITIONS STARLING_VERSION="${PROJECT_VERSION}")
+
+compile_by_folder(starling_engine)

@@ -44,11 +44,14 @@ if(Torch_FOUND)
   add_library(starling_torch STATIC ${torch_sources})
   add_library(starling::torch ALIAS starling_torch)
   set_target_properties(starling_torch PROPERTIES EXPORT_NAME torch POSITION_INDEPENDENT_CODE ON)
+  compile_by_folder(starling_torch)
   target_link_libraries(starling_torch PUBLIC starling::engine starling::data
     "$<BUILD_INTERFACE:${TORCH_LIBRARIES}>" $<INSTALL_INTERFACE:torch>
     PRIVATE $<BUILD_INTERFACE:starling_options>)
-  # Its headers take half a minute; the few files that include them share one reading.
-  target_precompile_headers(starling_torch PRIVATE <torch/torch.h>)
+  # Its headers take half a minute; files that are compiled one by one share one reading.
+  if(NOT STARLING_UNITY)
+    target_precompile_headers(starling_torch PRIVATE <torch/torch.h>)
+  endif()
 elseif(NOT STARLING_TORCH STREQUAL "off")
   message(STATUS "LibTorch was not found: the front end for it and `starling train` are not built")
 endif()

@@ -14,7 +14,7 @@
 namespace starling::cli {
 namespace {
 
-using Json = nlohmann::json;
+using PlanJson = nlohmann::json;
 
 // The fields of each struct, listed once for both directions. `Spec` is the struct, const or not.
 template <class Spec, class Struct>
@@ -120,50 +120,50 @@ void each_field(Spec& plan, const auto& visit) {
 }
 
 // Declared first, since each may hold the others.
-Json encode(Duration duration);
-Json encode(Time time);
+PlanJson encode(Duration duration);
+PlanJson encode(Time time);
 template <class Value>
-Json encode(const std::optional<Value>& value);
+PlanJson encode(const std::optional<Value>& value);
 template <class Value>
-Json encode(const std::vector<Value>& values);
-void decode(const Json& json, Duration& duration);
-void decode(const Json& json, Time& time);
+PlanJson encode(const std::vector<Value>& values);
+void decode(const PlanJson& json, Duration& duration);
+void decode(const PlanJson& json, Time& time);
 template <class Value>
-void decode(const Json& json, std::optional<Value>& value);
+void decode(const PlanJson& json, std::optional<Value>& value);
 template <class Value>
-void decode(const Json& json, std::vector<Value>& values);
+void decode(const PlanJson& json, std::vector<Value>& values);
 
 template <class Value>
-Json encode(const Value& value) {
+PlanJson encode(const Value& value) {
   if constexpr (std::is_enum_v<Value>) {
     return static_cast<int>(value);
   } else if constexpr (std::is_same_v<Value, std::filesystem::path>) {
     return value.string();
   } else if constexpr (requires { each_field(value, [](const char*, const auto&) {}); }) {
-    Json json = Json::object();
+    PlanJson json = PlanJson::object();
     each_field(value, [&](const char* name, const auto& field) { json[name] = encode(field); });
     return json;
   } else {
     return value;
   }
 }
-Json encode(Duration duration) { return duration.count(); }
-Json encode(Time time) { return time.time_since_epoch().count(); }
+PlanJson encode(Duration duration) { return duration.count(); }
+PlanJson encode(Time time) { return time.time_since_epoch().count(); }
 
 template <class Value>
-Json encode(const std::optional<Value>& value) {
-  return value ? encode(*value) : Json();
+PlanJson encode(const std::optional<Value>& value) {
+  return value ? encode(*value) : PlanJson();
 }
 
 template <class Value>
-Json encode(const std::vector<Value>& values) {
-  Json json = Json::array();
+PlanJson encode(const std::vector<Value>& values) {
+  PlanJson json = PlanJson::array();
   for (const Value& value : values) json.push_back(encode(value));
   return json;
 }
 
 template <class Value>
-void decode(const Json& json, Value& value) {
+void decode(const PlanJson& json, Value& value) {
   if constexpr (std::is_enum_v<Value>) {
     value = static_cast<Value>(json.get<int>());
   } else if constexpr (std::is_same_v<Value, std::filesystem::path>) {
@@ -174,11 +174,11 @@ void decode(const Json& json, Value& value) {
     value = json.get<Value>();
   }
 }
-void decode(const Json& json, Duration& duration) { duration = Duration(json.get<Duration::rep>()); }
-void decode(const Json& json, Time& time) { time = Time(Duration(json.get<Duration::rep>())); }
+void decode(const PlanJson& json, Duration& duration) { duration = Duration(json.get<Duration::rep>()); }
+void decode(const PlanJson& json, Time& time) { time = Time(Duration(json.get<Duration::rep>())); }
 
 template <class Value>
-void decode(const Json& json, std::optional<Value>& value) {
+void decode(const PlanJson& json, std::optional<Value>& value) {
   if (json.is_null()) return value.reset();
   Value given{};
   decode(json, given);
@@ -186,7 +186,7 @@ void decode(const Json& json, std::optional<Value>& value) {
 }
 
 template <class Value>
-void decode(const Json& json, std::vector<Value>& values) {
+void decode(const PlanJson& json, std::vector<Value>& values) {
   values.resize(json.size());
   for (std::size_t i = 0; i < values.size(); ++i) decode(json.at(i), values[i]);
 }
@@ -195,27 +195,27 @@ void decode(const Json& json, std::vector<Value>& values) {
 
 }  // namespace
 
-Json to_json(const torch::TrainOptions& setting) { return encode(setting); }
+PlanJson to_json(const torch::TrainOptions& setting) { return encode(setting); }
 
-torch::TrainOptions options_from_json(const Json& json) {
+torch::TrainOptions options_from_json(const PlanJson& json) {
   torch::TrainOptions setting;
   decode(json, setting);
   return setting;
 }
 
-Json to_json(const TrainPlan& plan) {
-  Json json = encode(plan);
+PlanJson to_json(const TrainPlan& plan) {
+  PlanJson json = encode(plan);
   json["strategy"] = plan.strategy->name;
   return json;
 }
 
-TrainPlan plan_from_json(const Json& json) {
+TrainPlan plan_from_json(const PlanJson& json) {
   try {
     TrainPlan plan;
     decode(json, plan);
     plan.strategy = &strategy::find_strategy(json.at("strategy").get<std::string>());
     return plan;
-  } catch (const Json::exception& error) {
+  } catch (const PlanJson::exception& error) {
     throw Error(concat("this is not the plan of a training: ", error.what()));
   }
 }
@@ -223,7 +223,7 @@ TrainPlan plan_from_json(const Json& json) {
 // CBOR: names of files need not be UTF-8. The standard streams' numbers are left to these.
 int open_plan(const TrainPlan& plan) {
   constexpr int kAboveStandardStreams = 3;
-  const std::vector<std::uint8_t> bytes = Json::to_cbor(to_json(plan));
+  const std::vector<std::uint8_t> bytes = PlanJson::to_cbor(to_json(plan));
   const int memory = memfd_create("starling-plan", MFD_CLOEXEC);
   if (memory < 0) fail("memfd_create");
   if (write(memory, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) fail("write");
@@ -240,7 +240,7 @@ TrainPlan read_plan(int descriptor) {
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(status.st_size));
   if (pread(descriptor, bytes.data(), bytes.size(), 0) != status.st_size) fail("no plan");
   close(descriptor);
-  return plan_from_json(Json::from_cbor(bytes, true, false));
+  return plan_from_json(PlanJson::from_cbor(bytes, true, false));
 }
 
 }  // namespace starling::cli

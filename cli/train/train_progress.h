@@ -28,8 +28,4 @@ class TrainProgress {
   Duration next_plain_{};
 };
 
-// "epoch 1.3 of 3, loss 0.234, 12345 samples/s, slowest worker 0: others wait 35 % of their time"
-std::string progress_text(const std::vector<session::Progress>& all, Duration elapsed,
-                          std::size_t samples_per_epoch, std::optional<std::uint64_t> epochs);
-
 }  // namespace starling::cli

@@ -77,4 +77,11 @@ struct Callbacks {
   std::function<void(Snapshot)> snapshot = {};
 };
 
+// The elements of all extras.
+inline std::size_t extra_count(const Callbacks& callbacks) {
+  std::size_t count = 0;
+  for (const std::span<float> extra : callbacks.extras) count += extra.size();
+  return count;
+}
+
 }  // namespace starling::session

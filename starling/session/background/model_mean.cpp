@@ -12,12 +12,6 @@ using Kind = ControlChannel::Kind;
 
 namespace {
 
-std::size_t extra_count(const Callbacks& callbacks) {
-  std::size_t count = 0;
-  for (const std::span<float> extra : callbacks.extras) count += extra.size();
-  return count;
-}
-
 Bytes to_message(std::uint64_t number, std::span<const float> model) {
   return ByteWriter::message().put(number).put_block(std::as_bytes(model)).take();
 }

@@ -16,12 +16,6 @@ namespace {
 
 constexpr int kMostNeeded = 4;
 
-std::size_t extra_count(const Callbacks& callbacks) {
-  std::size_t count = 0;
-  for (const std::span<float> extra : callbacks.extras) count += extra.size();
-  return count;
-}
-
 // The parameters, then the extras, behind room for what is said about it.
 void copy_model(std::span<const float> parameters, const Callbacks& callbacks, Bytes& into) {
   std::byte* info = into.data() + kModelCopyBytes;

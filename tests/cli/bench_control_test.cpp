@@ -86,7 +86,7 @@ TEST_F(BenchControlTest, NamesWhoDidNotAnswer) {
 
 TEST_F(BenchControlTest, NoticesADeathAtOnce) {
   connect();
-  ranks_[2] = LineSocket(-1);
+  ranks_[2] = LineSocket(Descriptor());
   EXPECT_EQ(ask(60s), "error: rank 2 ended before 'time'");
 }
 
@@ -94,7 +94,7 @@ TEST_F(BenchControlTest, NoticesADeathAtOnce) {
 TEST_F(BenchControlTest, NoticesADeathAfterTheAnswer) {
   connect();
   ranks_[1].send_line("done 1");
-  shutdown(ranks_[1].descriptor(), SHUT_WR);
+  shutdown(ranks_[1].descriptor().get(), SHUT_WR);
   EXPECT_EQ(ask(60s), "error: rank 1 ended during 'time'");
 }
 

@@ -16,7 +16,7 @@
 namespace starling::cli {
 namespace {
 
-std::string content_of(int file) {
+std::string written_to(int file) {
   std::string text(static_cast<std::size_t>(lseek(file, 0, SEEK_END)), '\0');
   const ssize_t got = pread(file, text.data(), text.size(), 0);
   EXPECT_EQ(got, static_cast<ssize_t>(text.size()));
@@ -70,8 +70,8 @@ Ran RunningProgram::wait() {
   int status = 0;
   waitpid(pid_, &status, 0);
   collected_ = true;
-  return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), content_of(out_),
-          content_of(err_)};
+  return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), written_to(out_),
+          written_to(err_)};
 }
 
 Ran run_program(const Words& arguments, const Words& environment, const std::string& out) {

@@ -59,7 +59,7 @@ std::string complaint(CLI::Option& option, const std::string& word) {
   return option.get_validator(0)->operator()(text);
 }
 
-constexpr const char* kSamples[] = {"",
+constexpr const char* kFlagValues[] = {"",
                                     "0",
                                     "1",
                                     "4",
@@ -110,7 +110,7 @@ TEST(SharedFlags, HaveOneGrammarInAllCommands) {
       EXPECT_EQ(option->get_name(false, true), first.get_name(false, true)) << which;
       EXPECT_EQ(option->get_expected_max(), first.get_expected_max()) << which;
       if (option->get_expected_max() == 0 || flag == "--rounds") continue;
-      for (const char* const sample : kSamples)
+      for (const char* const sample : kFlagValues)
         EXPECT_EQ(complaint(*option, sample), complaint(first, sample)) << which << ": " << sample;
     }
   }

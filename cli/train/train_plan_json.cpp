@@ -119,6 +119,12 @@ void each_field(Spec& plan, const auto& visit) {
   visit("json", plan.json);
 }
 
+// For the question whether a type has fields.
+struct IgnoreField {
+  template <class Field>
+  void operator()(const char*, Field&) const {}
+};
+
 // Declared first, since each may hold the others.
 PlanJson encode(Duration duration);
 PlanJson encode(Time time);
@@ -139,7 +145,7 @@ PlanJson encode(const Value& value) {
     return static_cast<int>(value);
   } else if constexpr (std::is_same_v<Value, std::filesystem::path>) {
     return value.string();
-  } else if constexpr (requires { each_field(value, [](const char*, const auto&) {}); }) {
+  } else if constexpr (requires { each_field(value, IgnoreField{}); }) {
     PlanJson json = PlanJson::object();
     each_field(value, [&](const char* name, const auto& field) { json[name] = encode(field); });
     return json;
@@ -168,7 +174,7 @@ void decode(const PlanJson& json, Value& value) {
     value = static_cast<Value>(json.get<int>());
   } else if constexpr (std::is_same_v<Value, std::filesystem::path>) {
     value = json.get<std::string>();
-  } else if constexpr (requires { each_field(value, [](const char*, auto&) {}); }) {
+  } else if constexpr (requires { each_field(value, IgnoreField{}); }) {
     each_field(value, [&](const char* name, auto& field) { decode(json.at(name), field); });
   } else {
     value = json.get<Value>();

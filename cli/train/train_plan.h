@@ -25,7 +25,7 @@ struct TrainPlan {
 };
 
 // `own_flags` for suggestions. InvalidArgument for everything that is wrong, also for a flag that would
-// change nothing, and for data whose files are missing or do not fit the other flags. Loads no data.
+// change nothing, and for data whose files are missing, damaged or do not fit the other flags. Holds no data.
 TrainPlan plan_training(const TrainFlags& flags, const std::vector<std::string>& own_flags);
 // Without a look at the data, which may be other files on other hosts: what is refused here is refused
 // everywhere.

@@ -31,25 +31,32 @@ std::size_t count_pictures(const InputFile& file) {
   return bytes / kRecordBytes;
 }
 
-// Adds the file's pictures and returns how many.
-std::size_t append_batch(const fs::path& path, Images& images) {
+// Calls `use` with each record, one at a time, and returns how many there are.
+template <class Use>
+std::size_t read_records(const fs::path& path, Use use) {
   InputFile file(path);
   const std::size_t count = count_pictures(file);
-  std::vector<std::uint8_t> records(count * kRecordBytes);
-  if (const std::size_t got = file.read(records); got < records.size()) {
-    file.refuse(concat("ended after ", got, " bytes while it was read; expected ", records.size()));
-  }
-  images.pixels.reserve(images.pixels.size() + count * (kRecordBytes - 1));
+  std::vector<std::uint8_t> record(kRecordBytes);
   for (std::size_t i = 0; i < count; ++i) {
-    const auto record = records.begin() + static_cast<std::ptrdiff_t>(i * kRecordBytes);
-    if (*record >= kCifarClasses) {
-      file.refuse(
-          concat("has label ", int{*record}, " in record ", i, "; allowed: 0 to ", kCifarClasses - 1));
+    if (const std::size_t got = file.read(record); got < record.size()) {
+      file.refuse(concat("ended after ", i * kRecordBytes + got, " bytes while it was read; expected ",
+                         count * kRecordBytes));
     }
-    images.labels.push_back(*record);
-    images.pixels.insert(images.pixels.end(), record + 1, record + kRecordBytes);
+    if (record[0] >= kCifarClasses) {
+      file.refuse(
+          concat("has label ", int{record[0]}, " in record ", i, "; allowed: 0 to ", kCifarClasses - 1));
+    }
+    use(record);
   }
   return count;
+}
+
+// Adds the file's pictures and returns how many.
+std::size_t append_batch(const fs::path& path, Images& images) {
+  return read_records(path, [&](const std::vector<std::uint8_t>& record) {
+    images.labels.push_back(record[0]);
+    images.pixels.insert(images.pixels.end(), record.begin() + 1, record.end());
+  });
 }
 
 Images empty_images() {
@@ -87,7 +94,9 @@ ImageSet read_cifar10(const fs::path& folder) {
 }
 
 std::size_t count_cifar10(const fs::path& folder) {
-  const auto count = [](const fs::path& path) { return count_pictures(InputFile(path)); };
+  const auto count = [](const fs::path& path) {
+    return read_records(path, [](const std::vector<std::uint8_t>&) {});
+  };
   const fs::path batches = batches_in(folder);
   const std::size_t pictures = read_training(batches, count);
   count(batches / "test_batch.bin");

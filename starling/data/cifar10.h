@@ -13,7 +13,7 @@ namespace starling::data {
 // noticed. InvalidArgument naming the file, what was found and what is expected.
 ImageSet read_cifar10(const std::filesystem::path& folder);
 
-// How many pictures there are for training, from the sizes of the files, which are checked as above.
+// How many pictures there are for training. Refuses what read_cifar10 refuses and keeps no pictures.
 std::size_t count_cifar10(const std::filesystem::path& folder);
 
 }  // namespace starling::data

@@ -45,13 +45,13 @@ using DataSet = std::variant<ImageSet, TextSet>;
 // naming the file that is missing or damaged and how.
 DataSet load(std::string_view name, std::string_view what);
 
-// The size of a data set, as far as names, headers and sizes of files tell it without its contents.
+// The size of a data set.
 struct Description {
   bool is_text = false;
   std::size_t train = 0;  // pictures, or bytes of text
 };
 
-// Refuses what `load` refuses, except for damage inside of files. `what` starts the messages.
+// Refuses what `load` refuses, but holds none of the data in memory. `what` starts the messages.
 Description describe(std::string_view name, std::string_view what);
 
 // "glyphs, mnist:DIR, ...", for messages and help.

@@ -17,8 +17,7 @@ inline constexpr std::string_view kIdxFiles[] = {"train-images-idx3-ubyte", "tra
 // expected.
 ImageSet read_mnist(const std::filesystem::path& folder);
 
-// How many pictures there are for training, from the headers and sizes of the files, and their labels.
-// Refuses what read_mnist refuses, but does not read the pictures.
+// How many pictures there are for training. Refuses what read_mnist refuses and keeps no pictures.
 std::size_t count_mnist(const std::filesystem::path& folder);
 
 // Into a folder that is there, plain, replacing files of these names. InvalidArgument if the pictures are not

@@ -1,4 +1,4 @@
-// Who reads the data set of `starling train`: the workers do, the launcher only looks at its size.
+// The data set of `starling train`: the workers hold it, the launcher checks it.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,9 +40,7 @@ TEST(TrainData, TheLauncherLoadsNone) {
   waitpid(pid, nullptr, 0);
 }
 
-// Labels are inside of the files, so that the workers find a bad one.
 TEST(TrainData, DamageInsideOfFilesIsToldOnce) {
-  STARLING_NEEDS_TRAINER();
   const TemporaryFolder folder;
   const std::string good(20 * 3073, '\0');
   std::string bad = good;

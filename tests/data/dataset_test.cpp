@@ -93,6 +93,8 @@ TEST(Describe, RefusesWhatLoadRefuses) {
   same_refusal("mnist:" + folder.path());
   folder.write("data_batch_1.bin", std::string(3072, '\0'));
   same_refusal("cifar10:" + folder.path());
+  folder.write("data_batch_1.bin", std::string(3073, '\x0b'));
+  same_refusal("cifar10:" + folder.path());
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(Describe, TellsTheSizeOfWhatIsLoaded) {
 TEST(Describe, RefusesWhatLoadRefuses) {
   const auto same_refusal = [](const std::string& name) {
     const std::string described = testing::refusal([&] { describe(name, "--data"); });
-    EXPECT_EQ(described, refusal_of(name));
+    EXPECT_EQ(described, dataset_refusal(name));
     EXPECT_NE(described, "accepted") << name;
   };
   for (const char* const name :

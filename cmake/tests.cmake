@@ -7,6 +7,8 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
 if(support_sources)
   add_library(test_support STATIC ${support_sources})
+  # Alone in its object, which a program with worlds of its own does not link.
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/worlds.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   compile_by_folder(test_support)
   target_link_libraries(test_support PRIVATE starling_options PUBLIC starling::engine GTest::gtest GTest::gmock)
 else()

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "starling/core/combine_kernels.h"
+#include "starling/core/combine.h"
 
 namespace starling::detail {
 

@@ -1,6 +1,5 @@
-// The form of everything that leaves a process, and of state in a file: values one after the other without
-// gaps, least significant byte first, read back with checks. A message begins with the version of the
-// program's messages.
+// Serialises values for a message or a file: they are written one after the other as they lie in memory, and
+// read back with checks.
 #pragma once
 
 #include <algorithm>
@@ -52,10 +51,7 @@ class ByteWriter {
   ByteWriter& put(T value) {
     return put_raw(wire_bytes_of(value));
   }
-  ByteWriter& put(Duration value) { return put<std::int64_t>(value.count()); }
-  ByteWriter& put(Time value) { return put(value.time_since_epoch()); }
-  ByteWriter& put_raw(std::span<const std::byte> data);
-  // With its length before it.
+  // Writes the length first.
   ByteWriter& put_block(std::span<const std::byte> data) {
     return put<std::uint64_t>(data.size()).put_raw(data);
   }
@@ -72,7 +68,7 @@ class ByteWriter {
   Bytes bytes_;
 };
 
-// The bytes must outlive it. Errors name `what` is read.
+// The bytes must outlive the reader. Errors name `what` is being read.
 class ByteReader {
  public:
   ByteReader(std::span<const std::byte> bytes, std::string what) : rest_(bytes), what_(std::move(what)) {}

@@ -67,8 +67,8 @@ const Kernels& baseline_kernels();
 // Null if this build or this machine has none.
 const Kernels* avx2_kernels();
 
-// Those the functions above use, chosen at the first call. Throws InvalidArgument if STARLING_SIMD asks for
-// what the machine does not have.
+// Returns the kernels that the functions above use, chosen at the first call. Throws InvalidArgument if
+// STARLING_SIMD asks for something that the machine does not have.
 const Kernels& active_kernels();
 
 }  // namespace detail

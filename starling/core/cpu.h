@@ -1,4 +1,4 @@
-// What the processor can do, as far as the vector kernels ask.
+// The abilities of the processor that the vector kernels ask for.
 #pragma once
 
 #include <string>
@@ -11,10 +11,11 @@ struct CpuFeatures {
   bool f16c = false;
 };
 
-// Of this machine, whatever STARLING_SIMD says. Both the processor and the operating system must support it.
+// The features of this machine, whatever STARLING_SIMD says. Both the processor and the operating system must
+// support them.
 const CpuFeatures& cpu_features();
 
-// "Intel(R) Xeon(R) Processor"; "unknown" where the system does not tell.
+// Such as "Intel(R) Xeon(R) Processor"; "unknown" where the system does not tell.
 std::string cpu_name();
 
 // Cores that this process may run on.

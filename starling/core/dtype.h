@@ -34,7 +34,7 @@ constexpr std::uint16_t float_to_half(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = (bits >> 16) & 0x8000, magnitude = bits & 0x7fffffff;
   const std::uint32_t exponent = magnitude >> 23;
-  std::uint32_t half = 0;  // also of what is below half of the smallest subnormal
+  std::uint32_t half = 0;  // also for magnitudes below half of the smallest subnormal
   if (magnitude > kInfinity) {
     half = 0x7e00 | ((magnitude >> 13) & 0x3ff);
   } else if (magnitude >= kTooLarge) {

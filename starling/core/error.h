@@ -31,7 +31,7 @@ struct Timeout : Error {
   using Error::Error;
 };
 
-// Nothing can run any more and tasks still wait; the text lists who waits for what since when.
+// Nothing can run any more while tasks still wait; the text lists which task waits for what, and since when.
 struct Deadlock : Error {
   using Error::Error;
 };

@@ -7,7 +7,7 @@
 
 namespace starling {
 
-// Of any number of bytes; a changed bit changes it.
+// Takes any number of bytes; changing one bit changes the hash.
 std::uint64_t hash_of(std::span<const std::byte> bytes);
 
 }  // namespace starling

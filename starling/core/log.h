@@ -1,4 +1,4 @@
-// Where messages for people go. Whoever logs is handed a sink; there is no global one.
+// The destination of messages for people. Code that logs is handed a sink; there is no global one.
 #pragma once
 
 #include <functional>

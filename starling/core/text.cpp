@@ -57,7 +57,7 @@ std::uint64_t to_three_digits(std::uint64_t value) {
   return (value + unit / 2) / unit * unit;
 }
 
-// Levenshtein's: letters inserted, left out or replaced. One row of the table at a time.
+// Levenshtein's distance: letters inserted, left out or replaced. Keeps one row of the table at a time.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

@@ -71,7 +71,7 @@ struct Quantity {
   std::string_view unit;
 };
 
-// None if the text has not this form.
+// None if the text does not have this form.
 std::optional<Quantity> read_quantity(std::string_view text);
 
 // A finite number within [lowest, highest]. Throws InvalidArgument naming `what` and the range.
@@ -88,7 +88,7 @@ std::string format_size(std::size_t bytes);
 std::string format_duration(Duration duration);
 
 // The name that `word` was probably meant to be, or nothing: at most 2 letters differ, or a third of the
-// word, and not all. Of equally near names the first.
+// word, and not all. The first of equally near names wins.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> names);
 
 // "0, 2, 5"

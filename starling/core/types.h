@@ -9,7 +9,7 @@ namespace starling {
 
 using Rank = int;
 
-// An ordered list of distinct ranks. Forming one costs nothing and tells nobody.
+// An ordered list of distinct ranks. Forming one costs nothing and needs no message.
 using Group = std::vector<Rank>;
 
 // Names one conversation between two ranks; messages of one (from, to, tag) arrive in order.

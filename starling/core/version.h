@@ -2,7 +2,7 @@
 
 namespace starling {
 
-// Of the library that is linked, such as "0.1.0".
+// The version of the linked library, such as "0.1.0".
 const char* version();
 
 }  // namespace starling

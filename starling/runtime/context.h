@@ -1,5 +1,5 @@
-// Who is running: each spawned task has a context, and everything it awaits inherits it. Reports of
-// deadlocks and time-outs are made from these names.
+// Identifies the running task: each spawned task has a context, and everything it awaits inherits it. Reports
+// of deadlocks and time-outs are made from these names.
 #pragma once
 
 #include <string>

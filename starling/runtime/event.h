@@ -1,4 +1,4 @@
-// A flag that tasks can wait for. Stays set until reset; setting it wakes everyone who waits.
+// A flag that tasks can wait for. Stays set until reset; setting it wakes every task that waits.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace starling::runtime {
 
 class Event {
  public:
-  // `what` names the event in reports. A rare one depends on somebody who owes us no haste, such as the
-  // user's program that computes: nobody is warned who waits long for it.
+  // `what` names the event in reports. A rare event depends on code that owes us no haste, such as the user's
+  // program that computes: a long wait for it causes no warning.
   enum class Kind { kExpected, kRare };
   explicit Event(std::string what = "an event", Kind kind = Kind::kExpected)
       : what_(std::move(what)), kind_(kind) {}
@@ -25,7 +25,7 @@ class Event {
     set_ = true;
     pulse();
   }
-  // Wakes those who wait now and leaves the flag as it is.
+  // Wakes the tasks that wait now and leaves the flag as it is.
   void pulse() {
     while (!waiters_.empty()) waiters_.front().wake();
   }

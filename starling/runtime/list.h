@@ -4,7 +4,8 @@
 
 namespace starling::runtime {
 
-// One place in one list. A type that can be in two lists at once derives from two hooks with distinct tags.
+// One position in one list. A type that can be in two lists at once derives from two hooks with distinct
+// tags.
 template <class Tag>
 class Hook {
  public:

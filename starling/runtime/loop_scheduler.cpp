@@ -62,7 +62,7 @@ void LoopScheduler::drive(bool (*finished)(void*), void* argument) {
   }
 }
 
-// What is ready or due now; not what these add, so that sources get their turn.
+// Runs what is ready or due now, but not what these tasks add, so that sources get their turn.
 bool LoopScheduler::run_batch(bool (*finished)(void*), void* argument) {
   bool any = false;
   if (!timers().empty()) {
@@ -114,8 +114,8 @@ bool LoopScheduler::may_spin() const {
   return std::all_of(sources_.begin(), sources_.end(), [](const Source* s) { return s->may_spin(); });
 }
 
-// Looks for news for a while. On a full machine each look hands the core to whoever else can run, which is
-// much cheaper than parking and being rung when the news is only waiting for its turn to be made.
+// Looks for news for a while. On a full machine each look hands the core to any other thread that can run,
+// which is much cheaper than parking and being rung when the sender is only waiting for its turn.
 bool LoopScheduler::linger(bool (*finished)(void*), void* argument) {
   const Time start = now();
   for (;;) {
@@ -149,7 +149,7 @@ void LoopScheduler::park() {
   if (now() >= next_warning_) warn_of_stalls();
 }
 
-// A run that hangs says so long before its deadlines do: who waits, for what, since when.
+// A run that hangs says so long before its deadlines do: which task waits for what, and since when.
 void LoopScheduler::warn_of_stalls() {
   const Time at = now();
   const std::string stalled = stalled_since(at - options_.stall);

@@ -2,8 +2,8 @@
 // in epoll until a descriptor, a post from another thread or the next timer.
 //
 // Parking is announced before the last look: a source that other processes write to raises its "parked" flag,
-// looks once more, and only then sleeps; those who write ring the doorbell only if they see the flag. Whoever
-// comes second in that race sees the other, so no wakeup is lost and a busy rank is never rung.
+// looks once more, and only then sleeps; a writer rings the doorbell only if it sees the flag. The second in
+// that race sees the first, so no wakeup is lost and a busy rank is never rung.
 #pragma once
 
 #include <atomic>
@@ -50,7 +50,8 @@ class LoopScheduler final : public Scheduler {
   std::chrono::steady_clock::time_point start() const { return start_; }
   void drive(bool (*finished)(void*), void* argument) override;
 
-  // Safe from any thread: `work` runs on the loop's thread. All else here is for the loop's thread only.
+  // Safe from any thread: `work` runs on the loop's thread. All other functions are for the loop's thread
+  // only.
   void post(std::function<void()> work);
 
   void add(Source& source) { sources_.push_back(&source); }

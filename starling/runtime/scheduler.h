@@ -1,5 +1,5 @@
-// What both schedulers share: the queue of what runs next, the timers, and the list of who waits for what.
-// A scheduler belongs to one thread; everything that waits on it is touched by that thread only.
+// The common part of both schedulers: the queue of what runs next, the timers, and the list of waits. A
+// scheduler belongs to one thread; everything that waits on it is touched by that thread only.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,16 @@ class Scheduler {
   // counts as this instant. A wakeup that is queued already moves.
   void soon(Wakeup& wakeup);
   void at(Time time, Wakeup& wakeup);
-  // For this instant, behind everything else of it, also what is queued later. On virtual time only.
+  // Queues a wakeup for this instant, behind everything else of it, including what is queued later. On
+  // virtual time only.
   void at_end(Wakeup& wakeup);
   void cancel(Wakeup& wakeup) noexcept;
 
   // Runs until `finished` says so. `finished` is asked after every wakeup.
   virtual void drive(bool (*finished)(void*), void* argument) = 0;
 
-  // One line per wait, oldest first: who waits for what since when. Only those under `within`, if given.
+  // One line per wait, oldest first: which task waits for what, since when. Only those under `within`, if
+  // given.
   std::string waits(const Context* within = nullptr) const;
   // The same for the waits that began before `time` and may be stalled.
   std::string stalled_since(Time time) const;
@@ -65,10 +67,10 @@ class Scheduler {
   // True if the next wakeup of instant `now` is a timer: it was queued before the first ready one.
   bool timer_first(Time now);
 
-  // Events of one instant run in random order from here on: what is ready lies in a bag.
+  // From here on events of one instant run in random order: those that are ready are kept in a bag.
   void shuffle(std::uint64_t seed) { shuffle_.emplace(seed); }
   bool shuffled() const { return shuffle_.has_value(); }
-  // Runs one of what is ready or due at `now`. False if there is none.
+  // Runs one wakeup that is ready or due at `now`. False if there is none.
   bool run_from_bag(Time now);
 
  private:

@@ -19,7 +19,7 @@ class Scope {
  public:
   // Children of the task that owns the scope: `Scope scope(co_await this_context());`
   explicit Scope(const Context& parent) : Scope(*parent.scheduler, &parent) {}
-  // Children of nobody, for code that is not a task.
+  // Children without a parent, for code that is not a task.
   explicit Scope(Scheduler& scheduler) : Scope(scheduler, nullptr) {}
   ~Scope() { cancel(); }
 
@@ -30,7 +30,7 @@ class Scope {
   void cancel() noexcept;
 
   std::size_t size() const { return running_; }
-  // Who waits for what inside this scope, a line each.
+  // One line per wait inside this scope: which task waits for what.
   std::string waits() const;
 
   class Join final : public Wait {

@@ -18,7 +18,7 @@ namespace starling::runtime {
 template <class T>
 class Task;
 
-// Told when a task that nobody awaits has finished: a scope, or the function that drives a scheduler.
+// Is notified when a task that nothing awaits has finished: a scope, or the function that drives a scheduler.
 class Completion {
  public:
   virtual void finished() noexcept = 0;
@@ -111,7 +111,7 @@ class [[nodiscard]] Task {
   bool done() const { return handle_.done(); }
   T result() { return handle_.promise().result(); }
 
-  // For those who run a task without awaiting it.
+  // For code that runs a task without awaiting it.
   Handle handle() const { return handle_; }
 
   struct Awaiter {

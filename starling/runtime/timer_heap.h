@@ -1,4 +1,4 @@
-// A four-ary heap of wakeups by (time, order) in which each entry knows its place, so that one can be removed
+// A four-ary heap of wakeups by (time, order) in which each entry knows its index, so that one can be removed
 // from the middle. Four children instead of two: half the levels, and siblings share cache lines.
 #pragma once
 

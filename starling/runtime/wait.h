@@ -1,6 +1,6 @@
-// One suspended `co_await`: the base of every awaiter in the library. While it waits it stands in the queue
-// of what it waits for, in the scheduler's list of waits, and maybe among the timers; destroying it (which is
-// what happens when its coroutine's frame is destroyed) removes it from all three.
+// One suspended `co_await`: the base of every awaiter in the library. While it waits it is in the queue of
+// what it waits for, in the scheduler's list of waits, and maybe among the timers; destroying it (which
+// happens when its coroutine's frame is destroyed) removes it from all three.
 #pragma once
 
 #include <coroutine>
@@ -21,10 +21,10 @@ class Wait : public Hook<QueueTag>, public Hook<RegistryTag> {
   Wait() : resume_(*this), timer_(*this) {}
   virtual ~Wait() = default;
 
-  // What is waited for, as a noun: "message 7 from rank 3".
+  // Names what is waited for, as a noun: "message 7 from rank 3".
   virtual std::string describe() const = 0;
-  // Whether a long wait is worth a warning. Not if it only passes time, or waits for others who are listed
-  // too.
+  // Whether a long wait deserves a warning. It does not if it only passes time, or waits for tasks that are
+  // listed too.
   virtual bool may_stall() const { return true; }
 
   const Context& context() const { return *context_; }
@@ -48,7 +48,7 @@ class Wait : public Hook<QueueTag>, public Hook<RegistryTag> {
     begin(handle, handle.promise().context(), deadline);
   }
 
-  // The deadline passed. Overridden to take back what was asked of others.
+  // The deadline passed. Overridden to take back requests to others.
   virtual void expire() {}
 
  private:

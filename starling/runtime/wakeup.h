@@ -1,5 +1,5 @@
-// A wakeup is something a scheduler will run: now, or at a time. It lives inside whoever wants to be woken
-// and its destructor takes it out of the queue, so a queue never holds a dangling entry.
+// A wakeup is something a scheduler will run: now, or at a time. It is a member of the object that wants to
+// be woken, and its destructor takes it out of the queue, so a queue never holds a dangling entry.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class Wakeup : public Hook<ReadyTag> {
   Time time_{};
   std::uint64_t order_ = 0;
   std::size_t heap_index_ = 0;  // 1-based; 0: not in the heap
-  std::size_t bag_index_ = 0;   // the same for the bag of what is ready in no order
+  std::size_t bag_index_ = 0;   // the same for the bag of wakeups that are ready in no order
 };
 
 }  // namespace starling::runtime

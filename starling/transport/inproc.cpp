@@ -33,9 +33,9 @@ class InprocWorld::Endpoint : public Transport {
   Matcher matcher_;
 };
 
-// On virtual time a message under way is the Sending itself; nothing is copied if the receive was posted
-// when it arrives. Messages to one rank are delivered in the order they were sent, also where the network or
-// the shuffling of an instant lets one overtake another: the later one is then held back.
+// On virtual time a message in flight is the Sending itself; nothing is copied if the receive was posted when
+// it arrives. Messages to one rank are delivered in the order they were sent, even if the network or the
+// shuffling of an instant lets one overtake another: the later one is then held back.
 class InprocWorld::VirtualEndpoint final : public Endpoint {
  public:
   VirtualEndpoint(InprocWorld& world, runtime::Scheduler& scheduler, Rank rank, int size, Network& network)
@@ -94,7 +94,7 @@ class InprocWorld::VirtualEndpoint final : public Endpoint {
 
   InprocWorld& world_;
   Network& network_;
-  std::unordered_map<Rank, Queue> under_way_;  // by receiver, in the order of sending; they stay in place
+  std::unordered_map<Rank, Queue> under_way_;  // by receiver, in the order of sending; entries never move
 };
 
 // On threads a message is copied and posted to the receiver's loop; the send is done at once.

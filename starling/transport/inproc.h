@@ -24,10 +24,10 @@ class InprocWorld {
   int size() const { return static_cast<int>(endpoints_.size()); }
   Transport& at(Rank rank);
 
-  // The rank is gone: everyone's operations with it end in PeerLost. To be called where its tasks are
-  // destroyed, so that what it still had to send is withdrawn.
+  // The rank is gone: all operations with it end in PeerLost. Call this where its tasks are destroyed, so
+  // that its unsent messages are withdrawn.
   void lose(Rank rank, const std::string& why);
-  // The same, but only this rank learns of it; the others will later.
+  // The same, but only this rank learns of the loss now; the others will later.
   void lose_at(Rank observer, Rank rank, const std::string& why);
 
  private:

@@ -1,4 +1,4 @@
-// A machine's connection to the others, simulated or emulated, and those that have a name.
+// A machine's connection to the others, simulated or emulated, and the presets by name.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ std::span<const LinkPreset> link_presets();
 
 // The name of a preset, or bandwidth and latency: "40gbit/5us", "3e9/10us". The bandwidth is in gbit, mbit,
 // gbyte or mbyte (powers of 1000) a second, without a unit in bytes a second.
-// Throws InvalidArgument naming `what` and what there is.
+// Throws InvalidArgument naming `what` and the presets.
 Link parse_link(std::string_view text, std::string_view what);
 
 // The form that parse_link reads back exactly: a preset's name, or such as "3e+09/10000ns".

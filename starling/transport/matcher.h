@@ -26,14 +26,14 @@ class Arrival : public runtime::Hook<Arrival> {
   virtual bool ghost() const { return false; }
 
   // Moves the message into the receive and completes it; a wrong size fails it. A message that is still
-  // coming takes the receive out of the matcher and completes it later. False if the sender has withdrawn the
-  // message: the receive then goes on waiting.
+  // coming in takes the receive out of the matcher and completes it later. False if the sender has withdrawn
+  // the message: the receive then goes on waiting.
   virtual bool give(Inbound& receiving);
 
   // False if the sender has withdrawn the message; `target` may be overwritten all the same.
   virtual bool read(std::span<std::byte> target) = 0;
-  // It will probably be read into `target`: what can be done before is done now. Empty: probably not any
-  // more.
+  // The message will probably be read into `target`: work that can be done in advance is done now. Empty:
+  // probably not any more.
   virtual void expect(std::span<std::byte> target) { static_cast<void>(target); }
   // The message will not be read: its size was wrong.
   virtual void discard() {}
@@ -44,7 +44,7 @@ class Arrival : public runtime::Hook<Arrival> {
   std::size_t bytes_;
 };
 
-// A message that was copied when it arrived; of a ghost only the size is kept.
+// A message that was copied when it arrived; for a ghost only the size is stored.
 class KeptArrival final : public Arrival {
  public:
   KeptArrival(Rank from, Tag tag, std::span<const std::byte> data)
@@ -68,12 +68,12 @@ class Matcher {
   // The receive that a message of (from, tag) belongs to, or null. It stays posted.
   Inbound* find(Rank from, Tag tag);
 
-  // Gives the message to the receive that waits for it, or keeps it: behind those that came before, or in
+  // Gives the message to the receive that waits for it, or stores it: behind those that came before, or in
   // front of them if its receive was taken back.
   enum class Turn { kLast, kFirst };
   void deliver(std::unique_ptr<Arrival> arrival, Turn turn = Turn::kLast);
 
-  // Gives the receive the first message that fits, or keeps it until one comes. True if it has one.
+  // Gives the receive the first message that fits, or stores the receive until one comes. True if it has one.
   bool post(Inbound& receiving);
 
   // Ends the receives for which `error` returns one.

@@ -13,13 +13,13 @@
 
 namespace starling::transport {
 
-// A message under way; as a wakeup it fires on arrival.
+// A message in flight; as a wakeup it fires on arrival.
 struct Transfer : runtime::Wakeup {
   explicit Transfer(Action on_arrival) : Wakeup(on_arrival) {}
   Rank from = 0;
   Rank to = 0;
   std::size_t bytes = 0;
-  std::uint32_t note = 0;  // the network's own
+  std::uint32_t note = 0;  // for the network's own use
 };
 
 class Network {
@@ -27,12 +27,12 @@ class Network {
   virtual ~Network() = default;
   // Queues the transfer for the time of its arrival, now or later.
   virtual void start(runtime::Scheduler& scheduler, Transfer& transfer) = 0;
-  // Before a transfer under way is destroyed. It may also have arrived.
+  // Called before a transfer in progress is destroyed. It may also have arrived.
   virtual void cancel(Transfer& transfer) noexcept { transfer.cancel(); }
 };
 
 // Each directed pair of ranks has its own link: a message of m bytes occupies it for m * beta and arrives
-// alpha after it has left. Messages on one link go one after the other; links do not disturb each other.
+// alpha after it has left. Messages on one link follow one another; links do not disturb each other.
 class AlphaBeta final : public Network {
  public:
   struct Link {

@@ -11,7 +11,7 @@ std::string OperationWait::describe() const {
   return operation_ != nullptr ? operation_->describe() : "an operation that no longer exists";
 }
 
-// Who waits for ever on purpose is a service without work.
+// An operation without a deadline is a service without work: its wait is no stall.
 bool OperationWait::may_stall() const { return operation_ != nullptr && operation_->patience() < kForever; }
 
 void OperationWait::expire() { operation_->expire(context().scheduler->now() - since()); }

@@ -32,7 +32,7 @@ struct Letter {
 
 class Operation;
 
-// The waiting for an operation, in the frame of whoever awaits it: a task that is cancelled while it waits
+// The wait for an operation, in the frame of the task that awaits it: a task that is cancelled while it waits
 // leaves the operation as it is. The deadline counts from here.
 class OperationWait : public runtime::Wait {
  public:
@@ -68,7 +68,7 @@ class Operation : public runtime::Hook<Operation> {
 
   virtual ~Operation();
 
-  // What is waited for, as a noun.
+  // Names what is waited for, as a noun.
   virtual std::string describe() const = 0;
   // The deadline of a wait has passed: takes it back from the transport and fails it with Timeout.
   virtual void expire(Duration waited) = 0;
@@ -105,7 +105,7 @@ class Operation : public runtime::Hook<Operation> {
   Rank peer_;
   Tag tag_;
   std::size_t bytes_;
-  std::optional<Duration> patience_;  // none: that of the transport
+  std::optional<Duration> patience_;  // none: the transport's
   bool done_ = false;
   std::exception_ptr error_;
   runtime::Wait::Queue waits_;
@@ -124,12 +124,12 @@ class [[nodiscard]] Sending final : public Operation {
   std::span<const std::byte> data() const { return {data_, bytes()}; }
   bool ghost() const { return is_ghost(data()); }
 
-  // The transport's own notes about a message under way.
+  // The transport's own state for a message in flight.
   struct Flight : Transfer {
     explicit Flight(Sending& owner) : Transfer(&Flight::arrive), sending(owner) {}
     static void arrive(Wakeup& self);
     Sending& sending;
-    Queue* link = nullptr;  // where it stands among those to the same rank
+    Queue* link = nullptr;  // its queue among the messages to the same rank
     Time arrives{};         // on an emulated link, once it has left
   };
   Flight flight{*this};
@@ -139,12 +139,12 @@ class [[nodiscard]] Sending final : public Operation {
   const std::byte* data_;
 };
 
-// What a matcher hands a message to.
+// The receive that a matcher hands a message to.
 class Inbound : public Operation {
  public:
   using Operation::Operation;
   void expire(Duration waited) override;
-  // Where a message of this size shall be written. Throws if it does not fit, or if the message is a ghost
+  // Returns the memory for a message of this size. Throws if it does not fit, or if the message is a ghost
   // and the receive has memory that it would leave unwritten.
   virtual std::span<std::byte> room(Rank from, std::size_t bytes, bool ghost) = 0;
   virtual bool ghost() const { return false; }

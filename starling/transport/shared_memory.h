@@ -1,4 +1,4 @@
-// What a transport offers when its ranks map the same memory. Collectives build on this alone; they know
+// The interface of a transport whose ranks map the same memory. Collectives build on this alone; they know
 // nothing of queues, descriptors or processes.
 #pragma once
 
@@ -17,8 +17,8 @@ namespace starling::transport {
 
 class SharedMemory;
 
-// Waits until a condition over shared memory holds. It is looked at again whenever this rank is rung, a rank
-// is lost, or the loop comes round for another reason.
+// Waits until a condition over shared memory holds. The condition is evaluated again whenever this rank is
+// rung, a rank is lost, or the loop runs for another reason.
 class Watch : public runtime::Wait {
  public:
   Watch(SharedMemory& memory, Time deadline) : memory_(memory), deadline_(deadline) {}
@@ -53,22 +53,22 @@ class SharedMemory {
   // Cores of this host that no rank uses now.
   virtual int idle_cores() const = 0;
 
-  // Whether the rank is one of this host's; all that follows is for those.
+  // Whether the rank is on this host; the functions below are for such ranks.
   virtual bool has(Rank rank) const = 0;
 
-  // The rank has ended. All it wrote before is visible to whoever sees this.
+  // The rank has ended. All it wrote before is visible to a process that sees this.
   virtual bool gone(Rank rank) const = 0;
-  // ... and did not say that it leaves: others may have left because of it.
+  // ... without announcing that it leaves: others may have left because of it.
   virtual bool died(Rank rank) const = 0;
 
-  // `bytes` may still be written by others although their owner stopped caring: they are not given out again
-  // before `settled` returns true.
+  // Others may still write to `bytes` although their owner no longer needs them: they are not reused before
+  // `settled` returns true.
   virtual void quarantine(std::span<const std::byte> bytes, std::function<bool()> settled) = 0;
 
   // Called at points where a crash is most harmful; tests make it crash.
   std::function<void(const char* where)> fault_point;
 
-  // What the layer above remembers about this memory; lives as long as the transport.
+  // State of the layer above about this memory; lives as long as the transport.
   std::shared_ptr<void> attachment;
 
   void add(Watch& watch) { watches_.push_back(watch); }

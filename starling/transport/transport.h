@@ -33,7 +33,7 @@ namespace starling::transport {
 
 class SharedMemory;
 
-// A piece of memory from the transport; freed when the last copy of `owner` goes.
+// A block of memory from the transport; freed when the last copy of `owner` goes.
 struct Memory {
   std::span<std::byte> bytes;
   std::shared_ptr<void> owner;
@@ -71,23 +71,23 @@ class Transport {
   // messages that had arrived before. `losses` pulses each time.
   bool any_lost() const { return !why_lost_.empty(); }
   bool lost(Rank rank) const { return any_lost() && why_lost_.count(rank) != 0; }
-  // Of a rank that is lost.
+  // The reason for the loss of a lost rank.
   const std::string& why_lost(Rank rank) const { return why_lost_.at(rank); }
   runtime::Event& losses() { return losses_; }
 
-  // By rank: those with the same number share a host. Null where nobody has said, as on one host.
+  // By rank: ranks with the same number share a host. Null where the hosts are unknown, as on one host.
   const std::shared_ptr<const std::vector<int>>& hosts() const { return hosts_; }
   void set_hosts(std::shared_ptr<const std::vector<int>> host_of_rank) { hosts_ = std::move(host_of_rank); }
 
-  // Memory that is best to send from: from the shared arena where there is one, else from the heap.
+  // Memory that is best to send from: from the shared arena if there is one, else from the heap.
   virtual Memory allocate(std::size_t bytes);
   // Null where ranks share no memory.
   virtual SharedMemory* shared() { return nullptr; }
 
-  // Whether messages may be ghosts; elsewhere sending or receiving one is an InvalidArgument.
+  // Whether messages may be ghosts; otherwise sending or receiving one is an InvalidArgument.
   virtual bool carries_ghosts() const { return false; }
 
-  // What was sent since the start.
+  // The traffic sent since the start.
   const Traffic& traffic() const { return traffic_; }
 
  protected:
@@ -95,13 +95,13 @@ class Transport {
   virtual void start_recv(Inbound& receiving) = 0;
   virtual void withdraw_send(Sending& sending) noexcept = 0;
   virtual void withdraw_recv(Inbound& receiving) noexcept = 0;
-  // A message that was handed to a Network got to its receiver.
+  // A message that was handed to a Network has reached its receiver.
   virtual void arrive(Sending& sending);
 
   // False if the rank was lost before.
   bool record_loss(Rank rank, std::string why);
   std::exception_ptr loss_of(Rank rank) const;
-  // The error of a receive that nobody can satisfy any more, else null.
+  // The error of a receive that can no longer be satisfied, else null.
   std::exception_ptr hopeless(const Inbound& receiving) const;
 
  private:
@@ -119,7 +119,8 @@ class Transport {
   runtime::Scheduler& scheduler_;
   Rank rank_;
   int size_;
-  std::map<Rank, std::string> why_lost_;  // only the lost: thousands of simulated ranks have no room for more
+  std::map<Rank, std::string>
+      why_lost_;  // only the lost: with thousands of simulated ranks there is no room for more
   runtime::Event losses_{"the loss of a rank", runtime::Event::Kind::kRare};
   Duration patience_;
   Traffic traffic_;

@@ -87,7 +87,7 @@ Arena::Arena(Descriptor memory, std::vector<Descriptor> doorbells, std::size_t h
   std::vector<Rank> all(doorbells_.size());
   std::iota(all.begin(), all.end(), 0);
   set_members(std::move(all));
-  // A wish: it has an effect only where the system allows huge pages for shared memory.
+  // Only a hint: it has an effect where the system allows huge pages for shared memory.
   madvise(base_ + places_.heaps, places_.end - places_.heaps, MADV_HUGEPAGE);
 }
 

@@ -1,6 +1,6 @@
-// The memory that the ranks of one host share: a memfd, so that nothing is left in the file system after any
-// crash, and one eventfd per rank as its doorbell. It reaches the processes by inheritance (fork) or through
-// a Unix socket (handover.h).
+// The memory that the ranks of one host share: a memfd, so that no crash leaves anything in the file system,
+// and one eventfd per rank as its doorbell. It reaches the processes by inheritance (fork) or through a Unix
+// socket (handover.h).
 //
 // The file is sparse: addresses are plentiful, memory is only used where it is touched.
 #pragma once
@@ -32,8 +32,8 @@ class Arena {
   static std::shared_ptr<Arena> open(Descriptor memory, std::vector<Descriptor> doorbells);
   ~Arena();
 
-  // Who they are, in ascending order, for this process: 0, 1, ... unless the run has ranks on other hosts
-  // too.
+  // The ranks of this arena in ascending order, for this process: 0, 1, ... unless the run has ranks on other
+  // hosts too.
   void set_members(std::vector<Rank> members);
   const std::vector<Rank>& members() const { return members_; }
   bool has(Rank rank) const { return slot_of(rank) >= 0; }
@@ -50,9 +50,9 @@ class Arena {
   std::span<std::byte> board(Rank rank) const;
   std::span<std::byte> heap(Rank rank) const;
 
-  // Writes who the process behind a rank is. Done by the rank, and by a launcher that knows earlier.
+  // Records the process behind a rank. Called by the rank, and by a launcher that knows earlier.
   void introduce(Rank rank, std::int64_t pid) const;
-  // Takes the rank for a process, where no launcher gives it out; false if another has it.
+  // Takes the rank for a process, where no launcher assigns it; false if another process has it.
   bool claim(Rank rank, std::int64_t pid) const;
   // The rank has ended; false if that was known.
   bool bury(Rank rank, Presence how) const;
@@ -65,12 +65,12 @@ class Arena {
   std::optional<std::uint64_t> offset_of(std::span<const std::byte> bytes) const;
   std::byte* at(std::uint64_t offset) const { return base_ + offset; }
 
-  // Memory of a heap: reserve throws when there is none left, where touching it would be SIGBUS.
+  // Memory of a heap: reserve throws when none is left; touching it would raise SIGBUS.
   void reserve(std::span<const std::byte> bytes) const;
   void give_back(std::span<const std::byte> bytes) const noexcept;
 
  private:
-  // Where the parts begin.
+  // The offsets of the parts.
   struct Places {
     Places(std::size_t ranks, std::size_t heap_bytes);
     std::size_t slots, pipes, offers, boards, heaps, end;
@@ -86,7 +86,7 @@ class Arena {
   Descriptor memory_;
   std::vector<Descriptor> doorbells_;
   std::vector<Rank> members_;
-  std::vector<int> slots_;  // by rank; -1: of another host
+  std::vector<int> slots_;  // by rank; -1: on another host
   std::size_t heap_bytes_;
   Places places_;
   std::byte* base_ = nullptr;

@@ -46,7 +46,7 @@ bool send_descriptors(int socket, const int* descriptors, std::size_t count, std
   return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof left;
 }
 
-// Adds what came to `descriptors`; returns how many are still to come, or -1.
+// Adds the received descriptors to `descriptors`; returns how many are still to come, or -1.
 long long receive_descriptors(int socket, std::vector<Descriptor>& descriptors) {
   Control control;
   std::uint64_t left = 0;
@@ -90,7 +90,7 @@ ArenaServer::ArenaServer(runtime::LoopScheduler& loop, std::shared_ptr<Arena> ar
 
 ArenaServer::~ArenaServer() { loop_.unwatch(listener_.get()); }
 
-// The messages are small and the socket is new, so they fit its buffer: nobody can hold the loop up by not
+// The messages are small and the socket is new, so they fit its buffer: a client cannot delay the loop by not
 // reading them.
 void ArenaServer::serve() {
   const Descriptor client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -117,7 +117,7 @@ std::shared_ptr<Arena> fetch_arena(const std::string& name, Duration patience) {
         if (auto arena = receive_arena(socket.get())) return arena;
       }
     }
-    // Nobody listens yet; there is nothing to wait on but time.
+    // Nothing listens yet; there is nothing to wait on but time.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   throw Timeout(concat("shared memory: nobody serves '", name, "' after ", format_duration(patience)));

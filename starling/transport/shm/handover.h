@@ -1,5 +1,5 @@
-// Brings an arena to processes that were not forked by the one that made it: they come to a Unix socket and
-// are given the descriptors (SCM_RIGHTS). The socket's name lives in the abstract namespace, so nothing is
+// Brings an arena to processes that were not forked by the one that made it: they connect to a Unix socket
+// and receive the descriptors (SCM_RIGHTS). The socket's name is in the abstract namespace, so nothing is
 // left in the file system; only processes of the same user are served.
 #pragma once
 
@@ -33,7 +33,7 @@ class ArenaServer {
 // Error if it is another user's.
 std::shared_ptr<Arena> fetch_arena(const std::string& name, Duration patience);
 
-// The memory of a host's ranks, where no launcher hands it out: the lowest of them makes and serves it, the
+// The memory of a host's ranks, where no launcher hands it out: the lowest rank makes and serves it, the
 // others fetch it. All must have it before the server goes.
 class HostArena {
  public:

@@ -10,8 +10,8 @@ namespace starling::transport::shm {
 
 namespace {
 
-// Freed memory stays with the rank up to this amount, so that staging large messages again and again does not
-// make the system clear pages each time; beyond it memory goes back.
+// Freed memory stays with the rank up to this amount, so that repeated staging of large messages does not
+// make the system clear pages each time; memory beyond it is returned.
 constexpr std::size_t kKept = std::size_t{256} << 20;
 
 std::size_t rounded(std::size_t bytes) {

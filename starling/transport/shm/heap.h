@@ -1,5 +1,5 @@
-// Gives out pieces of one rank's part of the arena. Its books are private to the rank, so a rank that dies in
-// the middle of an allocation harms nobody; the memory it had given out stays readable.
+// Allocates blocks of one rank's part of the arena. Its bookkeeping is private to the rank, so a rank that
+// dies in the middle of an allocation harms nobody; the memory it had allocated stays readable.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ class Heap {
   std::span<std::byte> allocate(std::size_t bytes);
   void release(std::span<std::byte> bytes);
 
-  // Pieces that overlap `bytes` are not reused before `settled` says so.
+  // Blocks that overlap `bytes` are not reused before `settled` says so.
   void quarantine(std::span<const std::byte> bytes, std::function<bool()> settled);
 
-  // The transport ends: nothing will be allocated any more, and nothing is given back, for others may still
-  // read messages that lie here.
+  // The transport ends: nothing will be allocated any more, and nothing is freed, because others may still
+  // read messages here.
   void close() {
     closed_ = true;
     quarantines_.clear();

@@ -1,5 +1,5 @@
-// What lies in the arena. All of it is written by several processes, any of which may be killed between two
-// instructions, so each structure has one writer per field or changes by one atomic operation.
+// The contents of the arena. Several processes write it, any of which may be killed between two instructions,
+// so each structure has one writer per field or changes by one atomic operation.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ struct RankSlot {
   Shared<std::uint64_t> start_time;  // tells a process from a later one with the same pid
   Shared<Presence> presence;
 
-  // Read by whoever may have to ring this rank.
+  // Read by ranks that may have to ring this one.
   alignas(kLine) Shared<std::uint32_t> parked;
 
   // News for this rank: which pipes have records, and a count of finished offers and freed pipe space.
@@ -43,8 +43,8 @@ struct Header {
   alignas(kLine) Shared<std::uint64_t> changes;  // counts changes of any rank's presence
 };
 
-// A pipe carries records from one rank to another. `tail` is moved after a record is complete and `head`
-// after it is used up, so neither side ever sees half a record, whoever dies.
+// A pipe carries records from one rank to another. `tail` moves after a record is complete and `head` after
+// it is used up, so neither side ever sees half a record, even if the other dies.
 struct Pipe {
   alignas(kLine) Shared<std::uint64_t> tail;  // written by the sender
   alignas(kLine) Shared<std::uint64_t> head;  // written by the receiver
@@ -59,12 +59,12 @@ struct Record {
   std::uint64_t tag;
   std::uint64_t bytes;
   std::int64_t arrives;  // on an emulated link: when, in nanoseconds of the host's steady clock
-  std::uint64_t offset;  // kOffer: where the message lies in the arena
+  std::uint64_t offset;  // kOffer: offset of the message in the arena
   std::uint64_t serial;
 };
 
-// A large message that its receiver copies out of the sender's memory. The word is (serial << 2 | state);
-// whoever moves it decides: a receive that takes it, or a sender that withdraws it.
+// A large message that its receiver copies out of the sender's memory. The word is (serial << 2 | state); the
+// side that moves it decides: a receive that takes it, or a sender that withdraws it.
 struct Offer {
   enum State : std::uint64_t { kOpen, kTaken, kDone, kWithdrawn };
   Shared<std::uint64_t> word;

@@ -16,8 +16,8 @@ Time later(Time from, Duration by) { return std::min(from + by, Time(kForever));
 Uplink::Uplink(runtime::Scheduler& scheduler, const Link& link, Step begins, Step left)
     : scheduler_(scheduler), link_(link), begins_(std::move(begins)), left_(std::move(left)) {}
 
-// What should have left by now goes first. So whoever still stands in the queue leaves after this instant,
-// and the next can begin exactly when the one before it has left, however late that is noticed.
+// Messages that should have left by now leave first. So a message that is still in the queue leaves after
+// this instant, and the next can begin exactly when the one before it has left, however late that is noticed.
 void Uplink::send(Sending& sending) {
   let_go();
   queue_.push_back(sending);
@@ -45,7 +45,7 @@ void Uplink::act() {
   let_go();
 }
 
-// The next one begins in a wakeup of its own: what that takes is no business of whoever withdraws.
+// The next message begins in a wakeup of its own: the caller that withdraws does not pay for it.
 void Uplink::withdraw(Sending& sending) noexcept {
   sending.unlink();
   if (leaving_ != &sending) return;
@@ -94,7 +94,7 @@ Time Downlink::first_is_in() const {
   return std::max(arrives, later(free_, link_.time_for(item.arrival ? item.arrival->bytes() : 0)));
 }
 
-// Delivering may bring in more, so the first is looked for anew each time.
+// Delivering may bring in more, so the first is looked up anew each time.
 void Downlink::act() {
   while (!coming_.empty()) {
     const Time in = first_is_in();

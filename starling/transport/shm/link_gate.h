@@ -1,11 +1,11 @@
-// The emulated link of a rank, full duplex: what goes out and what comes in pass it one message at a time.
+// The emulated link of a rank, full duplex: outgoing and incoming messages pass it one at a time.
 //
-// A message of b bytes occupies the sender's way out for b/B, after those sent before it, and arrives a
-// latency later. It occupies the receiver's way in for b/B up to its arrival, after those that arrived before
-// it. So one that is alone costs L + b/B, and the last of n that come from n ranks at once is in after L + n
-// b/B.
+// A message of b bytes occupies the sender's outgoing side for b/B, after those sent before it, and arrives a
+// latency later. It occupies the receiver's incoming side for b/B up to its arrival, after those that arrived
+// before it. So a lone message costs L + b/B, and the last of n that come from n ranks at once has arrived
+// after L + n b/B.
 //
-// The order is strict on both sides. That is the simplest rule: nothing is starved, but a small message waits
+// The order is strict on both sides. That is the simplest rule: nothing starves, but a small message waits
 // for the large ones before it, where connections of a real network would share.
 #pragma once
 
@@ -64,8 +64,8 @@ class Downlink {
 
   // The message is delivered at that time, or later if the link is busy then.
   void take(std::unique_ptr<Arrival> arrival, Time arrives);
-  // The rank has ended. That news comes behind what had left it; what had not does not come. Told twice it
-  // comes once.
+  // The rank has ended. That news arrives behind the messages that had left it; those that had not never
+  // arrive. A second call has no effect.
   void take_end(Rank rank);
 
   // The next message of that stream which is not delivered yet, or null.

@@ -55,7 +55,7 @@ class ShmTransport::OfferArrival final : public Arrival {
 
   ShmTransport& net_;
   Record record_;
-  const std::byte* expected_ = nullptr;  // where it is already
+  const std::byte* expected_ = nullptr;  // where it has been copied to
 };
 
 ShmTransport::ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Arena> arena, Rank rank,
@@ -115,8 +115,8 @@ void ShmTransport::start_recv(Inbound& receiving) {
   if (gate_) loop_.soon(fetching_);
 }
 
-// News for `to` is in the pipe. The order of the two sequentially consistent operations here and of those in
-// set_parked and poll is what makes ringing only the parked safe.
+// The message for `to` is in the pipe. The order of the two sequentially consistent operations here and of
+// those in set_parked and poll makes it safe to ring only parked ranks.
 void ShmTransport::notify(Rank to) {
   const auto self = arena_->index(rank());
   arena_->slot(to).inbox[self / 64].fetch_or(std::uint64_t{1} << (self % 64));
@@ -149,7 +149,7 @@ void ShmTransport::set_parked(bool parked) {
   if (remote_) remote_->set_parked(parked);
 }
 
-// Those that are not parked. More than there are cores are not counted.
+// Counts the ranks that are not parked, up to the number of cores.
 int ShmTransport::running_ranks() const {
   int running = 0;
   for (const Rank other : arena_->members()) {
@@ -215,7 +215,7 @@ void ShmTransport::handle_changes() {
 }
 
 void ShmTransport::handle_loss(Rank other) {
-  drain(other);  // what it had sent before it ended still counts
+  drain(other);  // messages sent before its end still count
   record_loss(other, arena_->died(other) ? "its process ended" : "it left the run");
   if (gate_) gate_->out.fail(other, loss_of(other));
   matcher_.fail_if([&](const Inbound& receiving) { return hopeless(receiving); });

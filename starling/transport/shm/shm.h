@@ -32,10 +32,10 @@ namespace starling::transport {
 
 class ShmTransport final : public Transport, public SharedMemory, private runtime::Source {
  public:
-  // Joins the arena as `rank`. Peers that join later are found as they come. All have the same link, or none.
+  // Joins the arena as `rank`. Peers that join later are found when they do. All have the same link, or none.
   ShmTransport(runtime::LoopScheduler& loop, const std::shared_ptr<shm::Arena>& arena, Rank rank,
                const std::optional<Link>& link = {});
-  // One of `size` ranks, of which the arena's members are on this host and the setting's peers on others.
+  // One of `size` ranks: the arena's members are on this host, the setting's peers on others.
   ShmTransport(runtime::LoopScheduler& loop, const std::shared_ptr<shm::Arena>& arena, Rank rank, int size,
                wire::Remote::Options others);
   // Leaves: to the others this rank is lost from now on.
@@ -64,7 +64,7 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Arena> arena, Rank rank, int size);
 
   class OfferArrival;
-  // A large message that its receiver has not finished with.
+  // A large message that its receiver has not finished reading.
   struct Offered {
     Sending* sending = nullptr;  // null: the send is done already, the message is staged
     Rank to = 0;
@@ -80,7 +80,7 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   bool poll() override;
   void set_parked(bool parked) override;
   void begin();
-  // A spinning rank on a full machine keeps others from running, those included that it waits for.
+  // On a full machine a spinning rank keeps others from running, including those that it waits for.
   bool may_spin() const override { return running_ranks() <= cores_; }
   int running_ranks() const;
 

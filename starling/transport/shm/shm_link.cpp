@@ -1,4 +1,4 @@
-// What shared memory does when it emulates a link.
+// The part of the shared-memory transport that emulates a link.
 #include <sys/prctl.h>
 
 #include <utility>
@@ -18,14 +18,14 @@ void ShmTransport::emulate(const Link& link) {
 }
 
 // A large message is offered when it begins to leave, with the time of its arrival. So both ends copy it
-// while it is under way, and the processor's time is not added to the link's. If there is no room for that
-// yet, it is put when it has left.
+// while it is in flight, and the processor's time is not added to the link's. If there is no room for that
+// yet, it is offered when it has left.
 void ShmTransport::begin_to_leave(Sending& sending) {
   if (sending.bytes() <= shm::kInlineLimit) return;
   if (!backlog_[arena_->index(sending.peer())].empty()) return;
   try {
     offer(sending);
-  } catch (const Error&) {  // there is no memory now
+  } catch (const Error&) {  // no memory now
   }
 }
 
@@ -39,7 +39,7 @@ void ShmTransport::leave(Sending& sending) {
   }
 }
 
-// Messages that are coming in are copied to where they are expected.
+// Copies messages that are coming in to where they are expected.
 void ShmTransport::fetch_ahead() {
   gate_->in.for_each([this](Arrival& arrival) {
     if (arrival.bytes() <= shm::kInlineLimit) return;
@@ -55,7 +55,7 @@ std::int64_t ShmTransport::stamp(const Sending& sending) const {
   return (loop_.start().time_since_epoch() + sending.flight.arrives.time_since_epoch()).count();
 }
 
-// Expects the message anew: the buffer may be another's from now on.
+// Expects the message anew: from now on the buffer may belong to something else.
 void ShmTransport::withdraw_recv(Inbound& receiving) noexcept {
   if (remote_ && !receiving.linked()) return remote_->withdraw_recv(receiving);
   receiving.unlink();

@@ -53,8 +53,8 @@ bool ShmTransport::transmit(Sending& sending) {
   return true;
 }
 
-// Leaves it open whether the send is done. On an emulated link it is long before the message is read, so the
-// message is always staged.
+// Does not decide whether the send is done. On an emulated link the send is done long before the message is
+// read, so the message is always staged.
 bool ShmTransport::offer(Sending& sending) {
   shm::Pipe& pipe = arena_->pipe(rank(), sending.peer());
   if (free_offers_.empty() || !shm::has_room(pipe, 0)) return false;
@@ -87,7 +87,8 @@ ShmTransport::Offered* ShmTransport::offer_of(const Sending& sending) {
   return found == offered_.end() || found->second.sending != &sending ? nullptr : &found->second;
 }
 
-// A withdrawn offer's serial is never used again, so the record that may still lie in the pipe names nothing.
+// A withdrawn offer's serial is never used again, so the record that may still be in the pipe refers to
+// nothing.
 void ShmTransport::withdraw_send(Sending& sending) noexcept {
   if (!arena_->has(sending.peer())) return remote_->withdraw_send(sending);
   sending.unlink();
@@ -103,7 +104,7 @@ void ShmTransport::withdraw_send(Sending& sending) noexcept {
 
 // Receivers have finished with offers or made room in pipes.
 void ShmTransport::handle_nudges() {
-  if (gate_) gate_->out.let_go();  // what its receiver has must have left
+  if (gate_) gate_->out.let_go();  // a message that its receiver has must have left
   nudges_seen_ = arena_->slot(rank()).nudges.load();
   for (auto at = offered_.begin(); at != offered_.end();) {
     Offered& offered = at->second;

@@ -1,5 +1,5 @@
-// What a network library does for the ranks of different hosts: short frames, in order, and bulk data
-// straight between two buffers. One engine belongs to one rank and to the thread of its loop.
+// The interface of a network library that connects ranks of different hosts: short frames, in order, and bulk
+// data straight between two buffers. One engine belongs to one rank and to the thread of its loop.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace starling::transport::wire {
 
-// Bulk data under way. Its memory is not touched any more once it has ended or its peer was given up.
+// Bulk data in flight. Its memory is not touched any more once it has ended or its peer was given up.
 class Transfer {
  public:
   enum class State { kUnderWay, kDone, kFailed };
@@ -25,21 +25,21 @@ class Transfer {
   virtual ~Transfer() = default;
 
   virtual State state() const = 0;
-  // Ends it if nothing has come yet, so that its memory stays as it is; for pulls. False if it must be waited
-  // for.
+  // Ends the transfer if nothing has come yet, so that its memory stays as it is; for pulls. False if it must
+  // be waited for.
   virtual bool cancel() = 0;
-  // Goes on into other memory of the same size, with what has come, and leaves the old alone; for pulls.
-  // False if it cannot.
+  // Continues into other memory of the same size, including what has come, and leaves the old memory alone;
+  // for pulls. False if it cannot.
   virtual bool move_to(std::span<std::byte>) { return false; }
 };
 
 class Engine {
  public:
-  // Who is told the news, from within poll().
+  // Receives the news, from within poll().
   class Client {
    public:
     virtual void take_frame(Rank from, std::span<const std::byte> frame) = 0;
-    // Nothing comes from this rank any more. What had come from it before was given out before.
+    // Nothing comes from this rank any more. What it had sent before was delivered before.
     virtual void take_failure(Rank peer, const std::string& why) = 0;
 
    protected:
@@ -51,13 +51,13 @@ class Engine {
   // "ucx"
   virtual std::string_view name() const = 0;
 
-  // What the others must know to reach this rank, to be exchanged by other means; then everybody's, by rank.
-  // Only `peers` will be talked to.
+  // The address that others need to reach this rank, to be exchanged by other means; then everybody's, by
+  // rank. Only `peers` will be contacted.
   virtual std::string card() const = 0;
   virtual void connect(const std::vector<std::string>& cards, const std::vector<Rank>& peers) = 0;
 
-  // Frames to one rank arrive in order. The engine keeps a frame until it is out; unsent() says how much that
-  // is.
+  // Frames to one rank arrive in order. The engine stores a frame until it has left; unsent() is the size of
+  // what it stores.
   virtual void post(Rank to, std::vector<std::byte> frame) = 0;
   virtual std::size_t unsent(Rank to) const = 0;
 
@@ -66,7 +66,7 @@ class Engine {
   virtual std::unique_ptr<Transfer> push(Rank to, std::uint64_t number, std::span<const std::byte> data) = 0;
   virtual std::unique_ptr<Transfer> pull(Rank from, std::uint64_t number, std::span<std::byte> data) = 0;
 
-  // Waits until the transfer has ended. That takes only the other end's engine, which works whatever its rank
+  // Waits until the transfer has ended. That needs only the other end's engine, which works whatever its rank
   // does. A peer that does not move at all for `patience` is given up.
   virtual Transfer::State settle(Transfer& transfer, Rank peer, Duration patience) = 0;
 
@@ -77,11 +77,11 @@ class Engine {
   virtual bool poll(Client& client) = 0;
 
   // A descriptor that is readable when there may be news, after arm() returned true; arm() is false if there
-  // is news already. Without a descriptor (-1) somebody must look again and again.
+  // is news already. Without a descriptor (-1) the caller must poll.
   virtual int descriptor() const = 0;
   virtual bool arm() = 0;
 
-  // Sends out what was posted, as far as that is possible in this time.
+  // Sends what was posted, as far as that is possible in this time.
   virtual void flush(Duration patience) = 0;
 };
 

@@ -17,7 +17,7 @@ using runtime::Task;
 constexpr Tag kHello = ~Tag{0} - 2;
 constexpr Tag kHeardAll = ~Tag{0} - 3;
 
-// Too long for a frame, so that the connections for bulk data are there as well.
+// Too long for a frame, so that the connections for bulk data are made as well.
 Task<> say_hello(Transport& net, const std::vector<Rank>& others) {
   const std::vector<std::byte> word(kInlineLimit + 1);
   std::deque<std::vector<std::byte>> words(others.size(), word);
@@ -31,7 +31,7 @@ Task<> say_hello(Transport& net, const std::vector<Rank>& others) {
   for (auto& sending : said) co_await sending;
 }
 
-// Whoever may have ended as soon as it had this of all others.
+// The other rank may end as soon as it has received this from all others.
 Task<> exchange_word(Transport& net, Rank other) {
   try {
     Sending saying(net, other, kHeardAll, std::span<const std::byte>());

@@ -1,4 +1,4 @@
-// How ranks of different hosts begin.
+// The first exchange between ranks of different hosts.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace starling::transport::wire {
 
-// Ends when everybody has had a word of everybody on other hosts, within the transport's patience, or with
-// PeerLost. So who cannot be reached is told at the beginning, and all connections are complete before
-// anything is built on them: that a peer dies while they are being made is more than UCX 1.13 survives (it
+// Ends when every rank has heard from every rank on other hosts, within the transport's patience, or with
+// PeerLost. An unreachable rank is thus reported at the beginning, and all connections are complete before
+// anything is built on them: UCX 1.13 does not survive the death of a peer while they are being made (it
 // aborts by "Assertion ... failed" in tcp_ep.c or tcp_iface.c). A rank that is lost once all are complete is
-// left to who has to do with it.
+// left to the ranks that communicate with it.
 runtime::Task<> greet(Transport& net, std::vector<Rank> others);
 
 }  // namespace starling::transport::wire

@@ -126,7 +126,7 @@ class Mpi final : public Engine {
   std::map<Rank, Peer> peers_;
 };
 
-// Frames that were not taken may be at any time: there is no way to call them back.
+// Frames that were not taken may be taken at any time: there is no way to call them back.
 Mpi::~Mpi() {
   for (auto& [rank, peer] : peers_) {
     if (!peer.out.empty()) world_->keep(std::make_shared<std::list<Frame>>(std::move(peer.out)));
@@ -160,7 +160,8 @@ std::unique_ptr<Transfer> Mpi::pull(Rank from, std::uint64_t number, std::span<s
   });
 }
 
-// One that does not end belongs to a peer that has left and will not touch it: a peer that dies ends us too.
+// A transfer that does not end belongs to a peer that has left and will not touch it: a peer that dies ends
+// us too.
 Transfer::State Mpi::settle(Transfer& transfer, Rank peer, Duration patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (transfer.state() == Transfer::State::kUnderWay) {

@@ -1,8 +1,8 @@
 // MPI between hosts, for sites where it is the only way. The process must have been started by mpirun, srun
-// or the like; the rank is that of MPI_COMM_WORLD.
+// or similar; the rank is that of MPI_COMM_WORLD.
 //
-// MPI cannot wake a waiting process, so its loop looks again after short naps. A process that dies ends the
-// whole job: that is MPI's rule.
+// MPI cannot wake a waiting process, so its loop polls after short naps. A process that dies ends the whole
+// job: that is MPI's rule.
 #pragma once
 
 #include <memory>
@@ -21,9 +21,9 @@ std::string why_no_mpi();
 // "Open MPI v4.1.4", or empty.
 std::string mpi_version();
 
-// MPI as long as one of these lives. Starts it unless the program has done so, and then ends it too; but not
-// if it is left by an exception: MPI ends when all have come to its end, and one of them may be lost. The
-// launcher ends who is left.
+// MPI is running as long as one of these lives. The first starts it unless the program has done so, and then
+// ends it too; but not if it is left by an exception: MPI ends when all processes have come to its end, and
+// one of them may be lost. The launcher ends the rest.
 class MpiWorld {
  public:
   // Throws Error if MPI does not start, or is not in this build.
@@ -34,9 +34,9 @@ class MpiWorld {
 
   Rank rank() const { return rank_; }
   int size() const { return size_; }
-  // Everybody's text, by rank. Called by all.
+  // Returns everybody's text, by rank. Called by all ranks.
   std::vector<std::string> exchange(const std::string& text) const;
-  // Keeps something until MPI has ended, such as memory that it may still read.
+  // Keeps an object until MPI has ended, such as memory that MPI may still read.
   void keep(std::shared_ptr<void> what) { kept_.push_back(std::move(what)); }
 
  private:

@@ -11,9 +11,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A rank that says nothing else says that it is there this often within the time of silence that is allowed.
+// A rank that sends nothing else sends a sign of life this often within the allowed silence.
 constexpr int kLooks = 5;
-// How long the loop may rest where the engine cannot wake it; doubled each time.
+// How long the loop may rest if the engine cannot wake it; doubled each time.
 constexpr Duration kShortestNap = 20us;
 constexpr Duration kLongestNap = 500us;
 // Frames that the engine may keep for one rank; beyond this, further sends wait.
@@ -22,7 +22,7 @@ constexpr Duration kFarewell = 1s;
 
 }  // namespace
 
-// A long message in its sender's memory, or one that we took for a receive which is gone.
+// A long message in its sender's memory, or one that we took for a receive that is gone.
 class Remote::Offer final : public Arrival {
  public:
   Offer(Remote& remote, Rank from, Tag tag, std::size_t bytes, std::uint64_t number, bool taken)
@@ -62,8 +62,8 @@ Remote::Remote(runtime::LoopScheduler& loop, Matcher& matcher, Options setting, 
   loop_.at(loop_.now() + silence_ / kLooks, clock_);
 }
 
-// What is under way comes to its end first: it uses memory that goes with us, and a peer that knows us gone
-// counts on it that its own is not read any more.
+// Transfers in progress end first: they use memory that goes with us, and a peer that knows us gone relies on
+// its own memory not being read any more.
 Remote::~Remote() {
   loop_.cancel(clock_);
   loop_.cancel(waking_);
@@ -144,7 +144,7 @@ void Remote::push(Rank to, std::uint64_t number) {
   outgoing.transfer = engine_->push(to, number, data);
 }
 
-// Its receiver does not want it, or had not taken it when it was given up.
+// The receiver does not want the message, or had not taken it when it was given up.
 void Remote::finish(Rank to, std::uint64_t number) {
   const auto found = outgoing_.find(number);
   if (found == outgoing_.end() || found->second.to != to || found->second.transfer) return;
@@ -228,7 +228,7 @@ bool Remote::look_at_outgoing() {
   bool any = false;
   for (auto at = outgoing_.begin(); at != outgoing_.end();) {
     const auto& transfer = at->second.transfer;
-    if (!transfer || transfer->state() != Transfer::State::kDone) {  // a failure is told as such
+    if (!transfer || transfer->state() != Transfer::State::kDone) {  // a failure is reported as such
       ++at;
       continue;
     }
@@ -293,8 +293,7 @@ void Remote::act_on(Rank from, const Head& head, std::span<const std::byte> data
   }
 }
 
-// Bulk data may come after a good-bye that was said after it. Who leaves has let its transfers come to their
-// end.
+// Bulk data may arrive after a good-bye that was sent after it. A rank that leaves has let its transfers end.
 void Remote::part_from(Rank rank) {
   Peer& peer = peers_.at(rank);
   peer.leaving = std::any_of(incoming_.begin(), incoming_.end(), [&](const auto& item) {
@@ -303,7 +302,7 @@ void Remote::part_from(Rank rank) {
   if (!peer.leaving) lose_(rank, "it left the run");
 }
 
-// What had come before is received before.
+// What had arrived before is received before.
 void Remote::take_failure(Rank peer, const std::string& why) {
   look_at_incoming();
   if (!peers_.at(peer).lost) lose_(peer, why);
@@ -326,7 +325,7 @@ void Remote::drop(Rank rank, const std::exception_ptr& loss) {
     }
     at = next;
   }
-  // What is here already can still be received.
+  // What has arrived can still be received.
   for (auto at = incoming_.begin(); at != incoming_.end();) {
     const auto next = std::next(at);
     if (at->first.first == rank && at->second.transfer) {

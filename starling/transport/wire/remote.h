@@ -1,9 +1,9 @@
 // The ranks of other hosts, as a transport sees them: messages go out through an engine as frames (frame.h),
 // and what comes in is given to the transport's matcher.
 //
-// A rank that is silent for too long counts as lost: each rank says from time to time that it is there, to
-// whom it has nothing else to say. Silence is counted in own looks at the clock, so that a process that was
-// stopped for a while does not blame the others.
+// A rank that is silent for too long counts as lost: each rank sends a sign of life from time to time to
+// ranks to which it sends nothing else. Silence is counted in own looks at the clock, so that a process that
+// was stopped for a while does not blame the others.
 #pragma once
 
 #include <chrono>
@@ -49,7 +49,7 @@ class Remote final : private Engine::Client {
   void withdraw_send(Sending& sending) noexcept;
   // A message that is on its way into the receive's memory is waited for, and kept for the next receive.
   void withdraw_recv(Inbound& receiving) noexcept;
-  // Ends what is under way with a rank that was lost. Whoever calls this has recorded the loss.
+  // Ends everything in progress with a rank that was lost. The caller has recorded the loss.
   void drop(Rank peer, const std::exception_ptr& loss);
 
   bool poll();
@@ -59,26 +59,26 @@ class Remote final : private Engine::Client {
   class Offer;
   using Key = std::pair<Rank, std::uint64_t>;  // the sender and its number
 
-  // A long message of ours that its receiver has not got.
+  // A long message of ours that its receiver does not have yet.
   struct Outgoing {
     Sending* sending = nullptr;  // null: given up, `copy` has the data
     std::vector<std::byte> copy;
     Rank to = 0;
-    std::unique_ptr<Transfer> transfer;  // once it was taken
+    std::unique_ptr<Transfer> transfer;  // once the receiver took it
   };
-  // A long message that we have taken. One whose receive was taken back comes into memory of its own, and
-  // stands in the matcher as an offer again.
+  // A long message that we have taken. If its receive was taken back, it goes on into memory of its own, and
+  // is in the matcher as an offer again.
   struct Incoming {
     Inbound* receiving = nullptr;
     Tag tag = 0;
     std::span<std::byte> target;
     std::vector<std::byte> own;
-    std::unique_ptr<Transfer> transfer;  // null: it is there
+    std::unique_ptr<Transfer> transfer;  // null: it has arrived
   };
   struct Peer {
-    Operation::Queue backlog;  // sends that wait until the engine has sent what it was given
+    Operation::Queue backlog;  // sends that wait until the engine has sent what it stores
     int silent = 0;            // looks at the clock since it was last heard
-    bool spoken = false;       // to, since the last look
+    bool spoken = false;       // a frame was sent to it since the last look
     bool leaving = false;      // it has said good-bye, and what it sent before is still coming
     bool lost = false;
   };
@@ -99,7 +99,7 @@ class Remote final : private Engine::Client {
   bool look_at_outgoing();
   bool look_at_incoming();
   void look_at_clock();
-  void wake() {}  // that the loop runs again is all
+  void wake() {}  // nothing to do: the loop runs again
   void post(Rank to, const Head& head, std::span<const std::byte> data = {});
 
   runtime::LoopScheduler& loop_;

@@ -11,8 +11,8 @@
 
 namespace starling::transport::wire {
 
-// UCX prints an error for every peer that ends. To Starling that is an event, which it tells by itself; who
-// sets UCX_LOG_LEVEL wants to see what UCX says.
+// UCX prints an error for every peer that ends. To Starling that is an event, which it reports itself; a user
+// who sets UCX_LOG_LEVEL wants to see UCX's messages.
 class Silence {
  public:
   Silence() {
@@ -38,15 +38,15 @@ inline bool has_rdma() {
   return !none && cards != std::filesystem::directory_iterator();
 }
 
-// What suits TCP. UCX announces long messages and sends them when the receiver has answered; ours are
-// announced already and their receives are posted, and on a link that is full every such answer waits behind
-// the data of others. UCX 1.13 aborts the process when a connection breaks while it sends from the caller's
-// memory ("Assertion `comp->count > 0' failed" in uct_iface.h), so it is told to copy. And it copies and
-// sends 8 KiB at a time, which costs much of a processor on fast links. With RDMA cards the first two are
-// needed for speed. What the user sets stays.
+// Settings that suit TCP. UCX announces long messages and sends them when the receiver has answered; ours are
+// announced already and their receives are posted, and on a full link every such answer waits behind the data
+// of others. UCX 1.13 aborts the process when a connection breaks while it sends from the caller's memory
+// ("Assertion `comp->count > 0' failed" in uct_iface.h), so it must copy. And it copies and sends 8 KiB at a
+// time, which costs much of a processor on fast links. With RDMA cards the first two are needed for speed.
+// Settings of the user stay.
 inline void suit_tcp(ucp_config_t* config) {
   if (has_rdma()) return;
-  // Transports' settings go without the transport's name.
+  // Settings of transports go without the transport's name.
   constexpr struct {
     const char *variable, *name, *value;
   } kSettings[] = {{"UCX_RNDV_THRESH", "RNDV_THRESH", "inf"},

@@ -1,10 +1,10 @@
-// How bulk data arrives where UCX uses TCP: in memory of the engine's own, from where it is copied to where
-// it belongs. For ucx.cpp.
+// How bulk data arrives where UCX uses TCP: in the engine's own memory, from where it is copied to its
+// destination. For ucx.cpp.
 //
-// UCX goes on writing to the memory of a receive that has begun, whatever becomes of the endpoint: closing
-// that closes only the way out of a connection (uct_tcp_ep_destroy). What a dead peer had in its socket still
-// comes, and a peer that was given up because it stood still may go on one day. By then the memory is long
-// somebody else's.
+// UCX goes on writing to the memory of a receive that has begun, whatever happens to the endpoint: closing it
+// closes only the outgoing side of a connection (uct_tcp_ep_destroy). The data in a dead peer's socket still
+// arrives, and a peer that was given up because it stood still may go on one day. By then the memory has long
+// been reused.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -43,7 +43,7 @@ class Trays {
   std::vector<Tray> left_;
 };
 
-// A message in pieces that comes into `data` by way of trays.
+// A message in pieces that arrives in `data` by way of trays.
 class Landing final : public Transfer {
  public:
   Landing(ucp_worker_h worker, Trays& trays, ucp_tag_t tag, std::span<std::byte> data)
@@ -83,7 +83,8 @@ class Landing final : public Transfer {
     std::size_t size;
     Request request;
   };
-  // As many as may come between two looks; what comes before its receive is posted is copied once more.
+  // As many as may come between two polls; a piece that comes before its receive is posted is copied once
+  // more.
   static constexpr std::size_t kAhead = 16;
 
   bool withdraw(Piece& piece) const {
@@ -120,7 +121,7 @@ class Landing final : public Transfer {
   Trays& trays_;
   ucp_tag_t tag_;
   std::span<std::byte> data_;
-  // Looking at it is what moves it on.
+  // Looking at it moves it on.
   mutable std::deque<Piece> under_way_;
   mutable std::size_t next_ = 0;
   mutable bool any_ended_ = false;

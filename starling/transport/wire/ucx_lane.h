@@ -1,4 +1,5 @@
-// A way to all peers through UCX: a worker, which makes progress, and an endpoint for each peer. For ucx.cpp.
+// Connections to all peers through UCX: a worker, which makes progress, and an endpoint for each peer. For
+// ucx.cpp.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -72,7 +73,7 @@ class Lane {
     return ucp_tag_send_nbx(found->second.endpoint, data, size, tag, &param);
   }
 
-  // Everything under way to the peer ends with an error. What is under way from it may still come.
+  // Everything in flight to the peer ends with an error. What is in flight from it may still arrive.
   void close(Rank rank) {
     const auto found = peers_.find(rank);
     if (found == peers_.end()) return;

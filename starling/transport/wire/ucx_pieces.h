@@ -1,4 +1,4 @@
-// What UCX was asked to send or to receive: single requests, and messages in pieces. For ucx.cpp.
+// Requests to UCX to send or to receive: single ones, and messages in pieces. For ucx.cpp.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -14,8 +14,8 @@
 
 namespace starling::transport::wire {
 
-// UCX sends what it is given in order, so a message would wait for all of a longer one before it. So it is
-// given a few pieces of each at a time. All hosts must cut alike.
+// UCX sends in order, so a message would wait for all of a longer one before it. It is therefore given a few
+// pieces of each at a time. All hosts must cut alike.
 inline constexpr std::size_t kPiece = std::size_t{256} << 10;
 inline constexpr std::size_t kDepth = 4;
 
@@ -23,7 +23,7 @@ inline void check(ucs_status_t status, const char* call) {
   if (status != UCS_OK) throw Error(concat("UCX: ", call, ": ", ucs_status_string(status)));
 }
 
-// What UCX returns from an operation that it may have finished at once.
+// The result of a UCX operation, which may have finished at once.
 class Request {
  public:
   Request(ucs_status_ptr_t returned = nullptr) : returned_(returned) {}  // NOLINT: it is one
@@ -52,7 +52,7 @@ class Pieces final : public Transfer {
   // Begins to send or to receive bytes [at, at + size).
   using Start = std::function<ucs_status_ptr_t(std::size_t at, std::size_t size)>;
 
-  // At most `depth` of them are UCX's at a time.
+  // At most `depth` of them are in progress in UCX at a time.
   Pieces(ucp_worker_h worker, std::size_t bytes, std::size_t depth, Start start)
       : worker_(worker), bytes_(bytes), depth_(depth), start_(std::move(start)) {
     advance();
@@ -91,7 +91,7 @@ class Pieces final : public Transfer {
   std::size_t bytes_;
   std::size_t depth_;
   Start start_;
-  // Looking at it is what moves it on.
+  // Looking at it moves it on.
   mutable std::deque<Request> under_way_;
   mutable std::size_t next_ = 0;
   mutable bool any_ended_ = false;

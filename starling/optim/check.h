@@ -1,4 +1,4 @@
-// What all optimisers demand of their arguments.
+// Checks of arguments that all optimisers share.
 #pragma once
 
 #include <cstddef>

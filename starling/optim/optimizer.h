@@ -39,12 +39,12 @@ std::string_view name_of(OptimizerSpec::Kind kind);
 OptimizerSpec::Kind parse_optimizer(std::string_view text, std::string_view what);
 
 // InvalidArgument for values that PyTorch refuses too (a negative rate, nesterov without momentum, ...) and
-// for those that are not finite. What the kind does not use is not looked at.
+// for values that are not finite. Values that the kind does not use are not checked.
 void check(const OptimizerSpec& spec);
 
 // The 2-norm, summed up in the order of the elements.
 double norm_of(std::span<const float> gradient);
-// What a gradient of this norm is multiplied with, as torch.nn.utils.clip_grad_norm_ does.
+// The factor for a gradient of this norm, as in torch.nn.utils.clip_grad_norm_.
 double clip_scale(double clip_norm, double norm);
 
 class Optimizer {
@@ -75,8 +75,8 @@ class Optimizer {
   // Vectors kept between steps (momentum, moments), as long as x; for averaging them and for checkpoints.
   virtual std::vector<std::span<float>> state() = 0;
 
-  // How often advance() was called. The first step differs from later ones, so who fills in the state of
-  // another optimiser sets this too.
+  // How often advance() was called. The first step differs from later ones, so code that fills in the state
+  // of another optimiser sets this too.
   virtual std::uint64_t steps() const = 0;
   virtual void set_steps(std::uint64_t steps) = 0;
 

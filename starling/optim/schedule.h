@@ -14,8 +14,9 @@ struct Schedule {
   std::uint64_t warmup = 0;  // steps in which it grows linearly to `rate`
   std::uint64_t steps = 0;   // of the run; matters to kStep and kCosine
 
-  // Of the step of this number, counted from 1. kStep: a tenth after half of the steps, a hundredth after
-  // three quarters. kCosine: half a period of the cosine, from `rate` to 0, over the steps after the warm-up.
+  // The rate in the step of this number, counted from 1. kStep: a tenth after half of the steps, a hundredth
+  // after three quarters. kCosine: half a period of the cosine, from `rate` to 0, over the steps after the
+  // warm-up.
   double at(std::uint64_t step) const;
 };
 

@@ -1,5 +1,5 @@
-// Zeros that an optimiser fills in as it goes. Memory of which nothing has been written yet costs none, so of
-// a vector of which a worker only ever updates its own shard only the shard is there.
+// Zeros that an optimiser fills in as it goes. Pages that were never written cost no memory, so a worker that
+// updates only its own shard of a vector pays only for the shard.
 #pragma once
 
 #include <cstddef>

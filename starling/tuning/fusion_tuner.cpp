@@ -13,7 +13,7 @@ namespace starling::tuning {
 namespace {
 
 constexpr int kStepsPerOctave = 8;     // of the grid of candidates
-constexpr double kNearest = 0.2;       // octaves: what is nearer to a trial would tell nothing new
+constexpr double kNearest = 0.2;       // octaves: a candidate nearer to a trial would tell nothing new
 constexpr std::size_t kSpread = 3;     // trials in the widest gaps
 constexpr std::size_t kEnough = 6;     // trials before a search may end early
 constexpr double kNegligible = 0.002;  // of the step time: not worth a trial
@@ -101,8 +101,8 @@ std::optional<std::size_t> FusionTuner::next() const {
   return made <= kSpread ? widest_gap() : most_promising();
 }
 
-// The candidate that is farthest from all trials. The distance to an end of the range counts twice: half a
-// gap lies beyond it that nobody needs to know, and the ends are often the slowest.
+// The candidate that is farthest from all trials. The distance to an end of the range counts twice: half of
+// that gap is outside the range and of no interest, and the ends are often the slowest.
 std::optional<std::size_t> FusionTuner::widest_gap() const {
   const std::vector<double> octaves = octaves_of(search());
   const double lowest = octave_of(setting_.lowest);

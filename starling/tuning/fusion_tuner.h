@@ -1,18 +1,18 @@
 // Finds the fusion threshold, the bytes of gradient that are sent as one message, with which steps are
-// fastest. Small messages pay their start-up often, large ones begin late; where the least lies depends on
-// model, machines and network, so it is tried while the training goes on.
+// fastest. Small messages pay their start-up often, large ones begin late; the optimum depends on model,
+// machines and network, so it is searched for during the training.
 //
 // Bayesian optimisation (Jones, Schonlau and Welch, "Efficient Global Optimization of Expensive Black-Box
 // Functions", 1998): first the threshold that it starts with, then three in the widest gaps of the range,
 // then always the one with the greatest expected improvement. When all trials are made, or at least six and
 // there is next to nothing to gain, it settles for the fastest that was seen.
 //
-// From then on it watches. What is normal is measured anew, over the first steps after settling, because the
+// From then on it watches. The normal time is measured anew, over the first steps after settling, because the
 // fastest of several noisy trials was also a lucky one. If steps take another time for long, the search
 // begins again. A change during those first steps or during a search is not noticed as such.
 //
-// A pure function of what it is told: no clock, no threads, no network, the same bits on every processor. The
-// ranks of a group need one threshold, so one tuner decides for all.
+// A pure function of its input: no clock, no threads, no network, the same bits on every processor. The ranks
+// of a group need one threshold, so one tuner decides for all.
 #pragma once
 
 #include <cstddef>
@@ -41,17 +41,17 @@ class FusionTuner {
   // there are at most 64 trials, and drift is positive and finite.
   explicit FusionTuner(const TunerSetting& setting);
 
-  // To use from the next step on.
+  // The threshold to use from the next step on.
   std::size_t threshold() const { return threshold_; }
 
-  // A step that was made with it took so long. True: threshold() is another one now. InvalidArgument, and
-  // nothing is noted, unless the time is positive and finite.
+  // A step that was made with it took so long. True: threshold() has changed. InvalidArgument, and nothing is
+  // noted, unless the time is positive and finite.
   bool note(double seconds);
 
-  // It has stopped trying and stays at the fastest of the last search.
+  // The tuner has stopped trying and stays at the fastest threshold of the last search.
   bool settled() const { return settled_; }
 
-  // All, in order; those of a new search are appended.
+  // All trials, in order; those of a new search are appended.
   const std::vector<Trial>& trials() const { return trials_; }
   int restarts() const { return restarts_; }
 

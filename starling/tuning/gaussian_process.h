@@ -1,7 +1,7 @@
 // Gaussian process regression in one dimension (Rasmussen and Williams, "Gaussian Processes for Machine
-// Learning", 2006, chapter 2): a function of which a few noisy values are known, elsewhere with its mean and
-// how uncertain it is. The prior mean is 0, so values should be centred; the covariance of two places at
-// distance d is Matern 5/2, for functions that have two derivatives and no more:
+// Learning", 2006, chapter 2): from a few noisy values of a function it gives the mean and the uncertainty
+// elsewhere. The prior mean is 0, so values should be centred; the covariance of two points at distance d is
+// Matern 5/2, for functions that have two derivatives and no more:
 //
 //   k(d) = signal (1 + s + s^2 / 3) e^-s    with s = sqrt(5) d / length
 //
@@ -16,7 +16,7 @@ namespace starling::tuning {
 struct Kernel {
   double length = 1;  // the distance over which values resemble each other
   double signal = 1;  // variance of the function
-  double noise = 0;   // variance of what a value is off by
+  double noise = 0;   // variance of the error of a value
 };
 
 class GaussianProcess {
@@ -26,11 +26,11 @@ class GaussianProcess {
     double deviation = 0;  // standard, of the function: without the noise of a further observation
   };
 
-  // At least one value, as many as places, all finite. Without noise no two places may be equal.
+  // At least one value, as many as points, all finite. Without noise no two points may be equal.
   GaussianProcess(std::span<const double> places, std::span<const double> values, const Kernel& kernel);
 
-  // With the kernel, of a fixed grid of them, under which the values are the likeliest. The grid is made for
-  // values whose mean is 0 and whose variance is 1, over a few units of length.
+  // Uses the kernel from a fixed grid under which the values are the likeliest. The grid is made for values
+  // whose mean is 0 and whose variance is 1, over a few units of length.
   static GaussianProcess fitted(std::span<const double> places, std::span<const double> values);
 
   Prediction predict(double place) const;
@@ -45,8 +45,8 @@ class GaussianProcess {
   double log_likelihood_ = 0;
 };
 
-// By how much a normal value is below `best` - `margin` on average, counting 0 when it is above: what trying
-// it can be expected to gain where the lowest value is sought.
+// By how much a normal value is below `best` - `margin` on average, counting 0 when it is above: the expected
+// gain of trying it where the lowest value is sought.
 double expected_improvement(double best, double mean, double deviation, double margin = 0);
 
 }  // namespace starling::tuning

@@ -1,5 +1,5 @@
-// What a few trials say about all thresholds: a Gaussian process over the logarithms of threshold and step
-// time. Logarithms, because doubling a threshold matters alike everywhere, and because their differences are
+// Extends a few trials to all thresholds: a Gaussian process over the logarithms of threshold and step time.
+// Logarithms, because doubling a threshold matters alike everywhere, and because their differences are
 // fractions of the step time, whatever a step takes.
 #pragma once
 
@@ -21,7 +21,7 @@ class ThresholdModel {
   // InvalidArgument for no trials.
   explicit ThresholdModel(std::span<const Trial> trials);
 
-  // By what fraction of the step time it can be expected to beat the best of the trials.
+  // The fraction of the step time by which the threshold can be expected to beat the best of the trials.
   double gain_at(std::size_t threshold) const;
 
  private:

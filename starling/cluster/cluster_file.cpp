@@ -36,14 +36,14 @@ void read_jitter(const TomlTable& table, Jitter& jitter) {
   if (const auto text = table.text("jitter")) jitter = parse_jitter(*text, table.at("jitter"));
 }
 
-// The value of a key that must be there.
+// The value of a required key.
 template <class T>
 T needed(const TomlTable& table, std::string_view key, std::string_view where, std::optional<T> value) {
   if (value) return *std::move(value);
   throw InvalidArgument(concat(table.at(key), ": missing ", where));
 }
 
-// Names can be told from indices, and from the rest of a flag.
+// A name must differ from an index, and from the rest of a flag.
 void check_name(const std::string& name, std::string_view what) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const std::string others = concat(kLetters, "0123456789_.-");

@@ -1,4 +1,4 @@
-// Clusters written down in TOML; docs/cluster.md has the keys.
+// Clusters described in TOML; docs/cluster.md has the keys.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace starling::cluster {
 // Both throw InvalidArgument, one line "FILE:LINE: key 'x': what is wrong; allowed: what is right".
 Cluster read_cluster(const std::string& path);
 
-// `name` is the FILE of complaints.
+// `name` is the FILE in errors.
 Cluster parse_cluster(std::string_view text, std::string_view name);
 
 }  // namespace starling::cluster

@@ -31,7 +31,7 @@ struct Parts {
   std::optional<std::string_view> when;
 };
 
-// Cuts off what follows the separator.
+// Cuts off the part after the separator.
 std::optional<std::string_view> cut(std::string_view& text, char separator) {
   const std::size_t at = text.find(separator);
   if (at == std::string_view::npos) return {};
@@ -48,7 +48,7 @@ Parts cut_parts(std::string_view text) {
   return parts;
 }
 
-// The one between two durations; that of an exponent, as in 1e-3, is none.
+// The dash between two durations; that of an exponent, as in 1e-3, does not count.
 std::size_t find_dash(std::string_view text) {
   std::size_t dash = text.find('-');
   while (dash != std::string_view::npos && dash > 0 && text[dash - 1] == 'e') dash = text.find('-', dash + 1);
@@ -61,7 +61,7 @@ void read_interval(std::string_view text, std::string_view what, Fault& fault) {
   if (dash != std::string_view::npos) fault.to = Time(parse_duration(text.substr(dash + 1), what));
 }
 
-// -1 if it is none; who uses the number refuses that.
+// -1 if it is not a number; the caller refuses that.
 int worker_number(std::string_view text) {
   int number = -1;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);

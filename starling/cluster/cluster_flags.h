@@ -10,7 +10,7 @@
 
 namespace starling::cluster {
 
-// What was given with each flag, as text. The braces let a caller name only some of them without a warning.
+// The values of the flags, as text. The braces let a caller name only some of them without a warning.
 struct ClusterFlags {
   std::optional<std::string> file{};  // the others are applied on top; not together with workers and hosts
   std::optional<std::string> workers{};
@@ -26,7 +26,7 @@ struct ClusterFlags {
   std::vector<std::string> join{};   // --join 3@10s
 };
 
-// Without anything: 4 workers, each on a host of its own, 10gbe, no jitter.
+// Without any flag: 4 workers, each on a host of its own, 10gbe, no jitter.
 // Throws InvalidArgument, one line that starts with the flag.
 Cluster make_cluster(const ClusterFlags& flags);
 

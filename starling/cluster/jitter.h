@@ -8,7 +8,7 @@
 
 namespace starling::cluster {
 
-// What a step's time is multiplied by, drawn anew for every step. The mean is 1, but for kBernoulli and for a
+// The factor of a step's time, drawn anew for every step. The mean is 1, except for kBernoulli and for a
 // kNormal so wide that its lower end is cut off.
 struct Jitter {
   enum class Kind { kNone, kNormal, kLognormal, kExponential, kPareto, kBernoulli };
@@ -20,10 +20,10 @@ struct Jitter {
 };
 
 // "none", "normal:0.1", "lognormal:0.2", "exponential", "pareto:2.5", "bernoulli:0.1:5".
-// Throws InvalidArgument naming `what` and the forms there are.
+// Throws InvalidArgument naming `what` and the allowed forms.
 Jitter parse_jitter(std::string_view text, std::string_view what);
 
-// Such that parse_jitter reads the same back.
+// The text that parse_jitter reads back.
 std::string text_of(const Jitter& jitter);
 
 // One factor, above 0; the same on every machine.

@@ -23,7 +23,7 @@ class SpeedProfile {
 
  private:
   struct Segment {
-    Time begin;   // until the next piece begins
+    Time begin;   // until the next segment begins
     double rate;  // work per time
   };
 

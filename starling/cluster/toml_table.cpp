@@ -7,7 +7,7 @@
 // The only source that includes toml++: others with other settings would break the one-definition rule.
 #define TOML_ENABLE_FORMATTERS 0
 // Version 3.3 takes a header such as "[[[" for impossible: it aborts or, with NDEBUG, lets the compiler
-// assume the opposite (its pull request 301). Without either it complains of the text, as it should.
+// assume the opposite (its pull request 301). Without either it reports an error in the text, as it should.
 #undef NDEBUG
 #define TOML_ASSERT(condition) static_cast<void>(0)
 #include <toml++/toml.h>
@@ -18,7 +18,7 @@
 namespace starling::cluster {
 namespace {
 
-// Complaints stay on one line. No value may have a control character, so none that is allowed is changed.
+// Errors stay on one line. No value may have a control character, so no allowed value is changed.
 std::string one_line(std::string_view text) {
   std::string line(text);
   for (char& letter : line) {

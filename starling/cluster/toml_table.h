@@ -1,4 +1,4 @@
-// A text in TOML as plain tables that know where each key stands, so that every complaint can say it.
+// A text in TOML as plain tables that know the line of each key, so that every error can name it.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ namespace starling::cluster {
 // right".
 class TomlTable {
  public:
-  // `name` is the FILE of complaints. Bytes that are not ASCII are read as '?'.
+  // `name` is the FILE in errors. Bytes that are not ASCII are read as '?'.
   static TomlTable parse(std::string_view text, std::string_view name);
 
-  // Refuses the first key that is none of these. `where` names the table.
+  // Refuses the first key that is not in the list. `where` names the table.
   void allow(std::span<const std::string_view> keys, std::string_view where) const;
 
   bool has(std::string_view key) const { return find(key) != nullptr; }
 
-  // The value of a key, if it is there; one of another type or out of range is refused.
+  // The value of a key, if present; a value of another type or out of range is refused.
   std::optional<std::string> text(std::string_view key) const;
   std::optional<int> integer(std::string_view key, int lowest, int highest) const;
   std::optional<double> number(std::string_view key, double lowest, double highest) const;
@@ -33,7 +33,7 @@ class TomlTable {
   std::optional<std::string> text_or_integer(std::string_view key) const;  // both as text
   std::span<const TomlTable> tables(std::string_view key) const;           // [[key]]
 
-  // "FILE:LINE: key 'x'", the start of a complaint. The line is the table's when the key is missing.
+  // "FILE:LINE: key 'x'", the start of an error. The line is the table's when the key is missing.
   std::string at(std::string_view key) const;
 
  private:

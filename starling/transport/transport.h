@@ -119,8 +119,7 @@ class Transport {
   runtime::Scheduler& scheduler_;
   Rank rank_;
   int size_;
-  std::map<Rank, std::string>
-      why_lost_;  // only the lost: with thousands of simulated ranks there is no room for more
+  std::map<Rank, std::string> why_lost_;  // the lost ones only, which saves memory
   runtime::Event losses_{"the loss of a rank", runtime::Event::Kind::kRare};
   Duration patience_;
   Traffic traffic_;

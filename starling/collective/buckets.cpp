@@ -7,8 +7,8 @@
 namespace starling::collective {
 namespace {
 
-// Adds the section in front of the last bucket if `fits` says so and nothing lies between; else begins
-// another and returns true.
+// Adds the section in front of the last bucket if `fits` says so and there is no gap; otherwise begins
+// another bucket and returns true.
 template <class Fits>
 bool add(Buckets& buckets, std::span<const Slice> sections, std::size_t section, Fits fits) {
   const Slice place = sections[section];
@@ -31,7 +31,7 @@ Buckets fill_buckets(std::span<const Slice> sections, std::size_t enough, std::s
   return buckets;
 }
 
-// From the back they may double, and at the front each may have half of what is left.
+// From the back sizes may double, and at the front each bucket may have half of the rest.
 Buckets taper_buckets(std::span<const Slice> sections, std::size_t most, std::size_t edge) {
   std::size_t left = 0;
   for (const Slice& section : sections) left += section.size();
@@ -76,7 +76,7 @@ Buckets cut_in_pieces(std::span<const Slice> sections, std::size_t most) {
 
 Buckets merge_buckets(std::span<const Slice> sections, std::span<const double> ready, const LinkCost& cost) {
   Buckets buckets;
-  double line_free = 0;  // when what was sent before is over
+  double line_free = 0;  // when the earlier transfers are over
   for (std::size_t i = sections.size(); i-- > 0;) {
     double end = 0;
     bool in_time = false;

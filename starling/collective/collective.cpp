@@ -1,4 +1,4 @@
-// The front end: checks the call, chooses the algorithm, and wraps the exchange by messages in what all of
+// The front end: checks the call, chooses the algorithm, and wraps a message-based exchange in what all of
 // them need: an end when a member is lost, and for reductions a staged copy.
 #include "starling/collective/collective.h"
 
@@ -104,7 +104,7 @@ Task<> collect(Transport& net, const Group& group, Data data, Tag tag) {
 }  // namespace
 
 std::size_t index_in(const Group& group, Rank rank) {
-  const auto usual = static_cast<std::size_t>(rank);  // its place in a group of all ranks
+  const auto usual = static_cast<std::size_t>(rank);  // its index in a group of all ranks
   if (usual < group.size() && group[usual] == rank) return usual;
   const auto found = std::find(group.begin(), group.end(), rank);
   if (found == group.end()) {

@@ -4,8 +4,8 @@
 // differ, and one after the other under the same tag.
 //
 // When a member is lost, the others that have not finished throw PeerLost. Messages of a failed call may
-// arrive later: repeat it under another tag. After a failure, data that is not a reduction's is undefined
-// where it was to be written.
+// arrive later: repeat it under another tag. After a failure, the data of anything but a reduction is
+// undefined where it was to be written.
 //
 // All work in place. "Slice i" is slice_of(count, group size, i), the part that belongs to the i-th member.
 // Results are bit-identical on all members.
@@ -29,8 +29,8 @@ using transport::Transport;
 
 enum class Algorithm { kDirect, kRing, kDoubling, kHalving, kHierarchical };
 
-// `count` elements of one type, owned by somebody else. Without memory it is a ghost: it has a size and no
-// values. Simulated ranks may use ghosts in all collectives; if one member's data is a ghost, everybody's is.
+// `count` elements of one type, not owned. Without memory it is a ghost: it has a size and no values.
+// Simulated ranks may use ghosts in all collectives; if one member's data is a ghost, everybody's must be.
 struct Data {
   std::byte* bytes = nullptr;
   std::size_t count = 0;
@@ -50,11 +50,12 @@ struct Data {
   }
 };
 
-// What becomes of the members' elements. Means are for floating types only.
+// How the members' elements are combined. Means are for floating types only.
 struct Reduction {
   enum class Kind { kSum, kMean, kWeightedMean, kMin, kMax };
   Kind kind = Kind::kSum;
-  double weight = 1;  // of this member, for kWeightedMean: sum of weight * x over the sum of the weights
+  double weight =
+      1;  // of this member, for kWeightedMean: sum of weight * x divided by the sum of the weights
 
   static Reduction sum() { return {Kind::kSum, 1}; }
   static Reduction mean() { return {Kind::kMean, 1}; }
@@ -70,14 +71,14 @@ using Choice = std::optional<Algorithm>;
 // holds its old data.
 Task<> all_reduce(Transport& net, SharedGroup group, Data data, Reduction how, Tag tag, Choice choice = {});
 
-// Slice i of member i becomes the reduction of everybody's slice i; the rest of `data` is as before.
+// Slice i of member i becomes the reduction of all members' slices i; the rest of `data` stays as it was.
 Task<> reduce_scatter(Transport& net, SharedGroup group, Data data, Reduction how, Tag tag,
                       Choice choice = {});
 
-// Slice i of everybody becomes slice i of member i.
+// Slice i of every member becomes slice i of member i.
 Task<> all_gather(Transport& net, SharedGroup group, Data data, Tag tag, Choice choice = {});
 
-// Everybody's data becomes that of `root`, a rank of the group.
+// Every member's data becomes that of `root`, a rank of the group.
 Task<> broadcast(Transport& net, SharedGroup group, Rank root, Data data, Tag tag, Choice choice = {});
 
 // Slice i of the root's data becomes slice i of member i.
@@ -86,7 +87,7 @@ Task<> gather(Transport& net, SharedGroup group, Rank root, Data data, Tag tag);
 // Returns when every member has called it.
 Task<> barrier(Transport& net, SharedGroup group, Tag tag, Choice choice = {});
 
-// The place of `rank` in the group; InvalidArgument if it is not a member.
+// The index of `rank` in the group; InvalidArgument if it is not a member.
 std::size_t index_in(const Group& group, Rank rank);
 
 }  // namespace starling::collective

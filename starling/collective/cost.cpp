@@ -29,7 +29,7 @@ Cost ring_all_gather(const Call& call, std::size_t index) {
   return ring_reduce_scatter(call, (index + 1) % call.members);
 }
 
-// What folding adds: two steps, and the vector once by each member of a pair.
+// The cost that folding adds: two steps, and the vector once by each member of a pair.
 Cost fold_cost(const Call& call, std::size_t index) {
   const Fold fold(call.members);
   if (fold.extras() == 0) return {};
@@ -69,8 +69,8 @@ Cost halve(const Call& call, std::size_t index) {
   return between_seats(call, index, {steps, steps, call.count - own});
 }
 
-// The aligned blocks of 1, 2, 4, ... slices around the seat, but for the last, which is everything.
-Cost join_halves(const Call& call, std::size_t index) {
+// The aligned blocks of 1, 2, 4, ... slices around the seat, except the last, which is everything.
+Cost join_texts(const Call& call, std::size_t index) {
   const Fold fold(call.members);
   const std::size_t seat = fold.seat_of(index);
   Cost cost;

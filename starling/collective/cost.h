@@ -1,8 +1,8 @@
-// What a collective by messages costs: what each member sends, and the time on a network where a message of m
-// bytes takes alpha + m beta. The tests hold the counted traffic and the virtual clock against these
+// The cost of a message-based collective: what each member sends, and the time on a network where a message
+// of m bytes takes alpha + m beta. The tests compare the counted traffic and the virtual clock with these
 // formulas.
 //
-// `hierarchical` is not in here: what it costs depends on who shares a host.
+// `hierarchical` is not included: its cost depends on which members share a host.
 //
 // `direct` sends nothing; it costs memory bandwidth (docs/collectives.md). A weighted mean adds an all-gather
 // of one float64 per member by doubling. 16-bit elements travel as float32 in reductions.
@@ -32,7 +32,7 @@ struct Cost {
   std::uint64_t bytes = 0;  // payload
 };
 
-// What member `index` sends. InvalidArgument for hierarchical.
+// The cost of what member `index` sends. InvalidArgument for hierarchical.
 Cost cost_of(const Call& call, std::size_t index);
 
 // Seconds until the last member is done, all having started together. Exact where the members' slices are

@@ -13,7 +13,8 @@ namespace starling::collective {
 
 namespace {
 
-// Where the data takes part: where it lies, in the posting's own buffer, or in memory taken for it.
+// The location of the data during the exchange: the caller's memory, the posting's own buffer, or memory
+// allocated for it.
 class StagedData {
  public:
   // The start of the data in shared memory; null if there is none.

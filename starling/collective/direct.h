@@ -2,8 +2,8 @@
 // order of the group; about 2 g M bytes move through memory in all (each member's data is read once and
 // written once). All or nothing when members die: see direct_meeting.h.
 //
-// Data in memory from Transport::allocate is used where it lies. Other data is copied into shared memory
-// first and back afterwards.
+// Data in memory from Transport::allocate is used in place. Other data is copied into shared memory first and
+// back afterwards.
 #pragma once
 
 #include "starling/collective/collective.h"

@@ -1,4 +1,5 @@
-// What members of a direct exchange write for each other, in the board that each rank has in shared memory.
+// The data that members of a direct exchange write for each other, in the board that each rank has in shared
+// memory.
 #pragma once
 
 #include <atomic>
@@ -12,15 +13,15 @@ namespace starling::collective {
 
 // Exchanges a rank can be part of at one time; further ones wait for a free posting.
 inline constexpr std::size_t kPostings = 128;
-inline constexpr std::size_t kMaxPieces = 1024;        // of work in one exchange
+inline constexpr std::size_t kMaxPieces = 1024;        // pieces of work in one exchange
 inline constexpr std::size_t kInlineBytes = 16 << 10;  // data up to this size may live in the posting itself
-// Summed at one time. Small enough that the sum is written back while the sources are still in the first
-// cache.
+// Bytes summed at one time. Small enough that the sum is written back while the sources are still in the
+// first cache.
 inline constexpr std::size_t kBlockBytes = 8 << 10;
 inline constexpr int kMaxMembers = 256;
 
-// What one member brings to an exchange. Written by its owner while `state` says kFree, read by the others
-// afterwards. One cache line, so that looking through a rank's postings is quick.
+// The contribution of one member to an exchange. Written by its owner while `state` says kFree, read by the
+// others afterwards. One cache line, so that looking through a rank's postings is quick.
 struct alignas(64) Posting {
   enum State : std::uint64_t { kFree, kPosted, kLocked, kLeft };
 
@@ -42,13 +43,13 @@ struct alignas(64) Posting {
 };
 static_assert(sizeof(Posting) == 64);
 
-// The common state of an exchange. It lies beside the posting of the group's first member.
+// The common state of an exchange, stored beside the posting of the group's first member.
 struct Ledger {
   enum Verdict : std::uint64_t { kOpen, kCommitted, kAborted };
 
   // serial of the posting << 16 | rank that aborted << 2 | Verdict.
   alignas(64) std::atomic<std::uint64_t> verdict;
-  std::atomic<std::uint64_t> left[kMaxMembers / 64];  // by rank: has no more business here
+  std::atomic<std::uint64_t> left[kMaxMembers / 64];  // by rank: it is done with this exchange
   alignas(64) std::atomic<std::uint64_t> pieces[kMaxPieces];
 
   static std::uint64_t word(std::uint64_t serial, Verdict verdict, Rank aborted_by = 0) {
@@ -62,7 +63,7 @@ struct Ledger {
   void note_left(Rank rank) { left[rank / 64].fetch_or(std::uint64_t{1} << (rank % 64)); }
 };
 
-// The state of a piece of work in one word: who has it, and how far it got. Two steps per block: the sum is
+// The state of a piece of work in one word: its worker, and how far it got. Two steps per block: the sum is
 // formed in the worker's log (odd), the log is copied to every member (even).
 struct Piece {
   static constexpr std::uint64_t kDone = std::uint64_t{1} << 63;
@@ -75,12 +76,12 @@ struct Piece {
 };
 
 struct Board {
-  // Postings from here on have never been used: nobody looks there. Grows only.
+  // Postings from here on have never been used and are not looked at. Grows only.
   alignas(64) std::atomic<std::uint64_t> used;
   Posting postings[kPostings];
   Ledger ledgers[kPostings];
   std::byte inline_data[kPostings][kInlineBytes];
-  // A redo log: when its owner dies between forming a sum and handing it to everybody, another member hands
+  // A redo log: when its owner dies between forming a sum and copying it to everybody, another member copies
   // it out from here. Used by one block at a time, without suspending in between, so one is enough.
   alignas(64) std::byte log[kBlockBytes];
 };

@@ -34,7 +34,7 @@ std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
 struct Meeting::History {
   explicit History(std::size_t ranks) : consumed(ranks) {}
 
-  // The slots of all meetings of one transport, kept by its shared memory.
+  // The slots of all meetings of one transport, stored with its shared memory.
   static History& of(SharedMemory& memory, int ranks) {
     if (!memory.attachment) memory.attachment = std::make_shared<History>(static_cast<std::size_t>(ranks));
     return *static_cast<History*>(memory.attachment.get());
@@ -44,7 +44,7 @@ struct Meeting::History {
   // By rank and slot: the serial of the last posting there that we are finished with. A rank that has not
   // noticed the end of an exchange still shows its posting; this tells it from one for the next exchange.
   std::vector<std::array<std::uint64_t, kPostings>> consumed;
-  // By own slot: whether the posting that lies there may be reused. Empty: nothing lies there.
+  // By own slot: whether the posting in it may be reused. Empty: the slot is free.
   std::array<std::function<bool()>, kPostings> reusable;
 };
 
@@ -169,8 +169,8 @@ Task<> Meeting::convene(std::byte* data) {
   check_agreement();
 }
 
-// Looks for the member's posting for this exchange. What was seen before is looked at again: it may have been
-// withdrawn.
+// Looks for the member's posting for this exchange. A posting that was seen before is checked again: it may
+// have been withdrawn.
 //
 // A member that worked while we slept may have left this exchange and posted the next one of the same name
 // already; of two postings the older one counts. Since we may also sleep in the middle of looking, a second
@@ -207,16 +207,16 @@ void Meeting::look_for(Member& member) {
 
 // True once the exchange is committed, or shall not be any more: then lost_ or aborted_by_ says why.
 //
-// If somebody is gone and somebody else is missing, that one may know already and never come, so it is not
+// If one member is gone and another is missing, the missing one may know already and never come, so it is not
 // waited for.
 bool Meeting::settled() {
   if (stage_ == Stage::kCommitted) return true;
   bool all = true;
   Rank gone = kNobody;
   for (Member& member : members_) {
-    // The dead are named rather than those who left because of them.
+    // The dead are named rather than the members that left because of them.
     if (memory_.gone(member.rank) && (gone == kNobody || memory_.died(member.rank))) gone = member.rank;
-    // What a rank wrote before it ended is visible once it is known to be gone: so this comes second.
+    // The writes of a rank before its end are visible once it is known to be gone: so this comes second.
     if (!see(member)) all = false;
   }
   if (all) return try_commit();
@@ -254,7 +254,7 @@ bool Meeting::lock_all() {
   return true;
 }
 
-// True if nobody can count on this member any more; false if the exchange is committed.
+// True if no member can count on this one any more; false if the exchange is committed.
 bool Meeting::withdraw() {
   Member& self = members_[self_];
   std::uint64_t seen = Posting::word(self.serial, Posting::kPosted);
@@ -279,7 +279,7 @@ bool Meeting::withdraw() {
   return true;
 }
 
-// The exchange did not come about: withdraws and says why. Returns if it was committed after all.
+// The exchange did not take place: withdraws and throws the reason. Returns if it was committed after all.
 void Meeting::give_up(bool in_time) {
   const std::string waited = Arrival(*this).describe();
   if (!withdraw()) return;
@@ -306,8 +306,8 @@ void Meeting::check_agreement() const {
   }
 }
 
-// Members that sleep are woken only where there are cores for them: the others would take turns with those
-// who work already.
+// Sleeping members are woken only if there are cores for them: the others would take turns with the members
+// that work already.
 void Meeting::wake_helpers() {
   int helpers = brings_.pieces > 1 ? memory_.idle_cores() : 0;
   for (std::size_t i = 1; i < members_.size() && helpers > 0; ++i) {

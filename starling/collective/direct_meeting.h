@@ -1,13 +1,12 @@
-// How the members of a direct exchange come together. Each posts what it brings; once all have posted, one of
-// them commits the exchange by a single atomic step. From then on its result is certain, because all that is
-// needed to form it lies in memory that outlives any process. Before that a member can withdraw (it timed
-// out, its task was cancelled, a member died without having posted), and then nobody's data has been touched.
-// So either every survivor gets the complete result or every survivor keeps its old data.
+// How the members of a direct exchange come together. Each posts its contribution; once all have posted, one
+// of them commits the exchange by a single atomic step. From then on its result is certain, because
+// everything needed to form it is in memory that outlives any process. Before that a member can withdraw (it
+// timed out, its task was cancelled, a member died without having posted), and then nobody's data has been
+// touched. So either every survivor gets the complete result or every survivor keeps its old data.
 //
 //   commit:   see all postings; lock each, the first member's first; turn the verdict from open to committed.
-//   withdraw: a posting that is not locked is simply freed; else turn the verdict from open to aborted, and
-//   if
-//             it was committed before, there is no way back.
+//   withdraw: free a posting that is not locked; otherwise turn the verdict from open to aborted. If it was
+//             committed before, there is no way back.
 #pragma once
 
 #include <array>
@@ -24,7 +23,8 @@ namespace starling::collective {
 
 enum class DirectTask : std::uint32_t { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kBarrier };
 
-// What a member brings; all but the place of the data and the weight must be the same for all.
+// The contribution of a member; everything but the location of the data and the weight must be the same for
+// all.
 struct Contribution {
   DirectTask task = DirectTask::kBarrier;
   Data data;
@@ -52,11 +52,11 @@ class Meeting {
   Task<> prepare();
   std::span<std::byte> inline_buffer() const;
 
-  // Posts `data`, which lies in shared memory, and returns when the exchange is committed. Otherwise throws
-  // PeerLost, Timeout or InvalidArgument, and nothing has been changed by anyone.
+  // Posts `data`, which must be in shared memory, and returns when the exchange is committed. Otherwise
+  // throws PeerLost, Timeout or InvalidArgument, and nothing has been changed.
   Task<> convene(std::byte* data);
 
-  // The work is done. Afterwards the others may still be looking, so the posting stays a while.
+  // The work is done. The others may still be looking, so the posting stays for a while.
   void leave();
 
   const std::vector<Member>& members() const { return members_; }
@@ -67,7 +67,7 @@ class Meeting {
   std::string describe() const;
 
  private:
-  // What this rank remembers between exchanges.
+  // State of this rank between exchanges.
   struct History;
   class Arrival;
   class FreeSlot;

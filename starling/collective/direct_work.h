@@ -1,9 +1,11 @@
-// The work of a direct exchange, once it is committed. The data is cut in pieces; whoever is awake takes the
-// next one, beginning with its own share, so nobody waits for a member that the system has not scheduled yet.
+// The work of a direct exchange, once it is committed. The data is cut in pieces; a member that runs takes
+// the next one, beginning with its own share, so nobody waits for a member that the system has not scheduled
+// yet.
 //
 // A piece goes block by block: the sum of a block is formed in the worker's log, the log is numbered, and
-// only then copied to the members. If the worker dies, whoever finds its piece copies the numbered log out
-// again (or, if it had not been numbered, forms the sum again from data that nobody has touched) and goes on.
+// only then copied to the members. If the worker dies, the member that finds its piece copies the numbered
+// log out again (or, if it had not been numbered, forms the sum again from data that nobody has touched) and
+// goes on.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +17,15 @@
 
 namespace starling::collective {
 
-// In how many pieces an exchange of this much data is cut.
+// The number of pieces for an exchange of this much data.
 std::size_t count_pieces(DirectTask task, const Data& data, std::size_t members);
 
 class Work {
  public:
   Work(Meeting& meeting, const Contribution& brings);
 
-  // Returns when every piece is done, whoever did it. Throws Timeout if a living member holds a piece and
-  // does not go on; the data is then undefined.
+  // Returns when every piece is done, by whichever member. Throws Timeout if a living member holds a piece
+  // and does not go on; the data is then undefined.
   Task<> run();
 
  private:

@@ -20,7 +20,8 @@ class Rotation {
 
   std::size_t start() const { return start_; }
 
-  // Where the slice `distance` places after the first one begins; `members` places after it: the end.
+  // The beginning of the slice `distance` positions after the first one; `members` positions after it: the
+  // end.
   std::size_t offset(std::size_t distance) const {
     const std::size_t slice = first_ + distance;
     if (slice < members_) return slice_of(count_, members_, slice).begin - start_;
@@ -86,7 +87,7 @@ Task<> tree_broadcast(Transport& net, const Group& group, Rank root, Data data, 
   const std::size_t members = group.size();
   const std::size_t shift = index_in(group, root);
   const std::size_t place = (index_in(group, net.rank()) + members - shift) % members;  // the root's is 0
-  // The parent's place has our lowest bit cleared; the places of the children add a bit below it.
+  // The parent's position has our lowest bit cleared; the positions of the children add a bit below it.
   std::size_t reach = std::bit_ceil(members);
   if (place != 0) {
     reach = std::size_t{1} << std::countr_zero(place);

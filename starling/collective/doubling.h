@@ -1,4 +1,5 @@
-// Few steps for small data: what a member knows about doubles in every step, so about log2 g steps do.
+// Few steps for small data: the number of members that a member knows about doubles in every step, so about
+// log2 g steps suffice.
 // For M bytes in a group of g, with p = 2^floor(log2 g), the largest power of two in g:
 //
 //               steps              bytes sent by a member
@@ -21,15 +22,17 @@ namespace starling::collective {
 Task<> doubling_all_reduce(Transport& net, const Group& group, Data data, ReduceOp op, Tag tag);
 
 // Bruck's algorithm ("Efficient algorithms for all-to-all communications", 1997): in step k a member sends
-// the 2^k slices from its own one on to the member 2^k places before it. Works on a rotated copy, in which
-// what is sent lies together; `data` is written at the end.
+// the 2^k slices from its own one on to the member 2^k positions before it. Works on a rotated copy, in which
+// the slices to be sent are contiguous; `data` is written at the end.
 Task<> doubling_all_gather(Transport& net, const Group& group, Data data, Tag tag);
 
-// Along a binomial tree: in step k those who have the data pass it on over a distance of p, p/2, ... places.
+// Along a binomial tree: in step k the members that have the data pass it on over a distance of p, p/2, ...
+// positions.
 Task<> tree_broadcast(Transport& net, const Group& group, Rank root, Data data, Tag tag);
 
-// Dissemination: in round k a member tells the one 2^k places further on; what it says stands for everything
-// it has heard, so after ceil(log2 g) rounds everybody has heard, indirectly, from everybody.
+// Dissemination: in round k a member notifies the one 2^k positions further on; its message stands for all
+// the messages that it has received, so after ceil(log2 g) rounds every member has heard, indirectly, from
+// all.
 Task<> dissemination_barrier(Transport& net, const Group& group, Tag tag);
 
 }  // namespace starling::collective

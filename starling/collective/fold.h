@@ -40,7 +40,7 @@ Task<> fold_in(Transport& net, const Group& group, Data data, ReduceOp op, std::
 Task<> fold_out(Transport& net, const Group& group, Data data, Tag tag);
 
 // mine = mine op theirs, or theirs op mine if they come first in the group's order. Both partners of an
-// exchange so compute the same bits. Of a ghost there is nothing to compute.
+// exchange thus compute the same bits. With a ghost there is nothing to compute.
 void combine_in_order(ReduceOp op, Data mine, const std::byte* theirs, bool mine_first);
 
 }  // namespace starling::collective

@@ -15,7 +15,7 @@ class HalvingBlocks {
  public:
   HalvingBlocks(Data data, std::size_t seats) : data_(data), seats_(seats) {}
 
-  // The slices of the aligned block of `length` seats that holds `seat`.
+  // The slices of the aligned block of `length` seats that contains `seat`.
   Data around(std::size_t seat, std::size_t length) const {
     const std::size_t first = seat & ~(length - 1);
     return data_.part(slice_of(data_.count, seats_, first).begin,

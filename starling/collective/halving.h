@@ -24,7 +24,7 @@
 
 namespace starling::collective {
 
-// Whether halving has a reduce-scatter and an all-gather of its own; elsewhere the ring stands in.
+// Whether halving has a reduce-scatter and an all-gather of its own; otherwise the ring is used.
 inline bool halving_splits(std::size_t members) { return std::has_single_bit(members); }
 
 // Slice i of member i becomes the reduction; the other slices end as partial results. `data` is of an

@@ -1,4 +1,4 @@
-// Where the members of a group are, for algorithms that treat those of one host differently from others.
+// The hosts of a group's members, for algorithms that treat members of one host differently from others.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace starling::collective {
 
 struct HostLayout {
   struct Seat {
-    std::size_t host = 0;   // its place in `hosts`
+    std::size_t host = 0;   // its index in `hosts`
     std::size_t place = 0;  // within the host
   };
 
@@ -20,7 +20,7 @@ struct HostLayout {
   std::vector<Seat> seats;   // by member
   std::size_t smallest = 0;  // members of a host
   std::size_t largest = 0;
-  bool together = true;  // those of a host stand together in the group
+  bool together = true;  // the members of each host are consecutive in the group
 
   // Several hosts, and several members on one of them.
   bool two_levels() const { return hosts.size() > 1 && hosts.size() < seats.size(); }

@@ -7,7 +7,7 @@ namespace starling::collective {
 
 namespace {
 
-// A member's place: whom it hears and tells, and the slices counted from its own one to the left.
+// A member's position: its neighbours, and the slices counted from its own one to the left.
 class Block {
  public:
   Block(const Transport& net, const Group& group, Data data)
@@ -20,7 +20,7 @@ class Block {
   Rank right() const { return right_; }
   std::size_t members() const { return members_; }
 
-  // The slice of the member `distance` places to the left, at most one whole turn.
+  // The slice of the member `distance` positions to the left, at most one whole turn.
   Data slice(std::size_t distance) const {
     const Slice range = slice_of(data_.count, members_, (index_ + members_ - distance) % members_);
     return data_.part(range.begin, range.end);

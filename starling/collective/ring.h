@@ -1,6 +1,6 @@
-// The ring (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", 2009): each member talks to its
-// two neighbours only, and in every step each sends one slice to the right while it receives one from the
-// left.
+// The ring (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", 2009): each member communicates
+// with its two neighbours only, and in every step each sends one slice to the right while it receives one
+// from the left.
 //
 //                   steps       bytes sent by each member, for M bytes in a group of g
 //   reduce-scatter  g - 1       (g-1)/g M

@@ -30,7 +30,7 @@ constexpr std::string_view kNetwork =
     "128k-512k @other 9-16: halving, 512k- @other 9-16: ring, "
     "128k-2m @other 17-: halving, 2m- @other 17-: ring";
 
-// Of few bytes the start-ups count, and two levels have twice as many.
+// For few bytes the start-ups count, and two levels have twice as many.
 constexpr std::string_view kHosts = "0-64k: doubling, 64k-: hierarchical";
 
 std::pair<std::string_view, std::string_view> cut(std::string_view text, std::size_t at) {
@@ -108,8 +108,8 @@ void check_case(const std::vector<SelectionRule>& rows, std::size_t bytes, std::
   throw InvalidArgument(concat(what, ": no row for ", format_size(bytes), " bytes in a group of ", members));
 }
 
-// Exactly one row for every case. What matches changes only where a range begins or has just ended, and
-// between powers of two and others, so it is enough to look there.
+// Exactly one row must match every case. The match changes only where a range begins or has just ended, and
+// between powers of two and others, so it is enough to check there.
 void check_cover(const std::vector<SelectionRule>& rows, std::string_view what) {
   std::set<std::size_t> sizes = {0};
   std::set<std::size_t> groups = {2, 3};

@@ -1,4 +1,5 @@
-// Which algorithm for how much data in how large a group, as a table that can be read, printed and replaced.
+// The choice of the algorithm by the amount of data and the size of the group, as a table that can be read,
+// printed and replaced.
 //
 //   0-128k: doubling, 128k- @pow2: halving, 128k- @other: ring
 //
@@ -54,14 +55,14 @@ class Selection {
   // Throws InvalidArgument, naming `what`, for text that is not a table and for one with gaps or overlaps.
   static Selection parse(std::string_view text, std::string_view what);
 
-  // What STARLING_ALLREDUCE says; empty if it is not set.
+  // The table in STARLING_ALLREDUCE; empty if it is not set.
   static std::optional<Selection> from_environment();
 
-  // For groups that share memory: direct, always.
+  // For groups that share memory: always direct.
   static const Selection& shared_memory();
 
-  // For groups that do not. What the formulas of cost.h favour on 10 Gbit/s Ethernet (alpha = 50 us, 1.25
-  // GB/s), with few rows: nowhere up to 64 members slower than 1.5 times the best.
+  // For groups that do not. Follows the formulas of cost.h on 10 Gbit/s Ethernet (alpha = 50 us, 1.25 GB/s),
+  // with few rows: nowhere up to 64 members slower than 1.5 times the best.
   static const Selection& network();
 
   // For groups on several hosts, if they are small or some of them share a host.

@@ -1,6 +1,6 @@
-// A group as the collectives take it: what a call needs to know about its members is found out once, and
-// copies share one list. A plain Group converts to one. Who calls often in a large group, or for thousands of
-// simulated ranks, makes one and passes it everywhere: then a call costs nothing per member.
+// A group as the collectives take it: the facts that a call needs about its members are determined once, and
+// copies share one list. A plain Group converts to one. Callers that call often in a large group, or for
+// thousands of simulated ranks, make one and pass it everywhere: then a call costs nothing per member.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class SharedGroup {
   // Each rank is above the one before, so all are distinct.
   bool ascending() const { return ascending_; }
 
-  // For ranks on these hosts: made by the first who asks, for all.
+  // The layout of ranks on these hosts: made by the first caller, for all.
   std::shared_ptr<const HostLayout> layout(
       const std::shared_ptr<const std::vector<int>>& host_of_rank) const {
     const std::scoped_lock lock(shared_->mutex);
@@ -44,7 +44,7 @@ class SharedGroup {
     explicit Shared(Group members) : ranks(std::move(members)) {}
     const Group ranks;
     std::mutex mutex;
-    std::shared_ptr<const std::vector<int>> host_of_rank;  // that the layout is for
+    std::shared_ptr<const std::vector<int>> host_of_rank;  // the hosts that the layout is for
     std::shared_ptr<const HostLayout> layout;
   };
 

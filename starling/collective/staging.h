@@ -1,6 +1,6 @@
-// Reductions by messages work on a copy: in the accumulator type, so that 16-bit data is rounded once, at the
-// end; multiplied by this member's weight for weighted means; and apart from the caller's data, so that a
-// member whose exchange fails still holds what it had.
+// Message-based reductions work on a copy: in the accumulator type, so that 16-bit data is rounded once, at
+// the end; multiplied by this member's weight for weighted means; and apart from the caller's data, so that a
+// member whose exchange fails still holds its old data.
 #pragma once
 
 #include "starling/collective/collective.h"
@@ -8,7 +8,7 @@
 namespace starling::collective {
 
 // InvalidArgument for a mean of integers, for a weight that is negative or not finite, and for a group of one
-// whose weight is no divisor.
+// whose weight cannot be a divisor.
 void check_reduction(const Group& group, DType type, Reduction how);
 
 // How elements of two members become one on the way; division comes at the end.
@@ -18,11 +18,11 @@ ReduceOp operation_of(Reduction how);
 // outcome is finite and above 0.
 double divisor_of(std::span<const double> weights, DType type);
 
-// What the reduced sum is divided by, 1 if it is not. For weighted means the members tell each other their
-// weights (doubling_all_gather of one float64 each), which are summed in group order.
+// The divisor of the reduced sum; 1 if there is none. For weighted means the members exchange their weights
+// (doubling_all_gather of one float64 each), which are summed in group order.
 Task<double> exchange_divisor(Transport& net, const Group& group, DType type, Reduction how, Tag tag);
 
-// Memory for what takes part in an exchange beside `data`; a ghost where that is one.
+// Memory for the working data of an exchange beside `data`; a ghost if that is one.
 transport::Memory scratch_for(Transport& net, const Data& data, std::size_t bytes);
 
 class Stage {

@@ -1,5 +1,5 @@
-// Small messages that nobody waits for. They leave at once, in order; one to a rank that is lost goes
-// nowhere. Those that are still under way when the outbox goes are withdrawn.
+// Sends small messages without waiting for them. They leave at once, in order; one to a lost rank is dropped.
+// Messages still in flight when the sender is destroyed are withdrawn.
 #pragma once
 
 #include <cstddef>

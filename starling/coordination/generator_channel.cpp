@@ -28,7 +28,7 @@ Task<> GeneratorChannel::listen() {
   }
 }
 
-// One that is lost is succeeded by the next that lives, which asks for what it has not been told.
+// A lost generator is succeeded by the next living one, which asks for what it has not been told.
 Rank GeneratorChannel::generator() const {
   Rank rank = generator_;
   while (rank + 1 < workers_ && net_.lost(rank)) ++rank;

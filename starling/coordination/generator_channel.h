@@ -1,4 +1,4 @@
-// A worker's end of the correspondence with the generator, whichever that is.
+// A worker's channel to the generator, on whichever rank that is.
 #pragma once
 
 #include "starling/coordination/async_sender.h"
@@ -15,7 +15,7 @@ class GeneratorChannel : public GroupSource {
   Rank generator() const final;
 
  protected:
-  // A note of this epoch, or of a new one: kCensus.
+  // A message of this epoch, or of a new one: kCensus.
   virtual void handle(const GroupMessage& note) = 0;
 
   void tell(GroupMessage note);
@@ -23,7 +23,7 @@ class GeneratorChannel : public GroupSource {
   bool any_lost(const Group& group) const;
   Rank rank() const { return net_.rank(); }
   int workers() const { return workers_; }
-  // Nobody else lives.
+  // No other worker lives.
   bool alone() const { return alone_; }
   // Pulses when something has changed.
   runtime::Event& news() { return news_; }
@@ -36,8 +36,8 @@ class GeneratorChannel : public GroupSource {
   int workers_;
   AsyncSender sender_;
   std::uint64_t epoch_ = 0;
-  Rank generator_ = 0;  // the last one that wrote
-  Group told_lost_;     // by it; this rank may not have noticed yet
+  Rank generator_ = 0;  // the last one that sent a message
+  Group told_lost_;     // lost according to it; this rank may not have noticed yet
   bool alone_ = false;
   runtime::Event news_{"a group from the generator"};
 };

@@ -7,7 +7,7 @@ namespace starling::coordination {
 using runtime::Task;
 using Verb = GroupMessage::Verb;
 
-// After a failure the request stands: the generator has been told by the census.
+// After a failure the request remains valid: the census has informed the generator.
 Task<std::optional<GroupTurn>> GroupClient::next() {
   if (std::exchange(through_, false)) co_return std::nullopt;
   leaves_ = false;
@@ -76,7 +76,7 @@ void GroupClient::handle(const GroupMessage& note) {
   answer_ = note;
 }
 
-// An answer of before that nobody has acted on is void.
+// An earlier answer that has not been used is void.
 void GroupClient::begin_census() {
   if (answer_) {
     if (answer_->verb == Verb::kGroup) given_ = answer_;
@@ -87,7 +87,7 @@ void GroupClient::begin_census() {
   answer_census();
 }
 
-// A group with somebody who is lost ends soon, well or not; the answer has to say how, and waits for that.
+// A group with a lost member ends soon, well or not; the answer has to say how, and waits for that.
 void GroupClient::answer_census() {
   if (!census_ || (running_ && any_lost(given_->group.members))) return;
   census_ = false;

@@ -26,14 +26,14 @@ class GroupClient final : public GeneratorChannel {
   void answer_census();
 
   std::function<Duration()> computing_;
-  Duration computed_{};         // when it asked last
+  Duration computed_{};         // at its last request
   std::uint64_t count_ = 0;     // synchronisations begun
   std::uint64_t finished_ = 0;  // number of the last group
-  bool more_ = false;           // groups belong to this synchronisation
+  bool more_ = false;           // more groups belong to this synchronisation
   bool through_ = false;        // with this synchronisation
   bool leaves_ = false;
   bool asks_ = false;                   // the generator owes an answer
-  std::optional<GroupMessage> answer_;  // that nobody has looked at yet
+  std::optional<GroupMessage> answer_;  // not used yet
   std::optional<GroupMessage> given_;   // the last group, if it is not finished
   bool running_ = false;                // that group
   bool census_ = false;                 // has to be answered

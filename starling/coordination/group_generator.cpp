@@ -64,12 +64,13 @@ Task<> GroupGenerator::listen() {
       const transport::Letter letter = co_await net_.recv_any(setting_.tags.to_generator, kForever);
       handle(letter.from, message_from(letter.bytes));
     }
-  } catch (const PeerLost&) {  // nobody is left
+  } catch (const PeerLost&) {  // no worker is left
   }
 }
 
-// Who takes over takes a census too: its predecessor is lost. Before it reads a note: one from a worker that
-// has noticed the loss earlier would be answered from the empty book, with a number that was given out.
+// A successor takes a census too: its predecessor is lost. It does so before it reads a message: one from a
+// worker that noticed the loss earlier would be answered from the empty table, with a number that was issued
+// already.
 void GroupGenerator::look_for_losses() {
   if (!alone() && lost_workers() > known_lost_) begin_census();
 }
@@ -112,7 +113,7 @@ void GroupGenerator::carry(const GroupTable::Answers& answers, std::optional<Ran
   watch_time();
 }
 
-// One sleeper at a time is enough: it looks at the book when it wakes.
+// One sleeping task at a time is enough: it looks at the table when it wakes.
 void GroupGenerator::watch_time() {
   const std::optional<Time> due = table_->due();
   if (!due || (watched_ && *watched_ <= *due)) return;
@@ -123,13 +124,13 @@ void GroupGenerator::watch_time() {
 Task<> GroupGenerator::look_at(Time time) {
   co_await runtime::sleep_until(time);
   if (watched_ == time) watched_.reset();
-  if (asking_) co_return;  // there will be another book
+  if (asking_) co_return;  // there will be another table
   const Time now = net_.scheduler().now();
   if (table_->due() && *table_->due() <= now) carry(table_->look(now));
   watch_time();
 }
 
-// Epochs of later generators are later than those of earlier ones.
+// Epochs of later generators are higher than those of earlier ones.
 void GroupGenerator::begin_census() {
   known_lost_ = lost_workers();
   epoch_ = (static_cast<std::uint64_t>(net_.rank()) << 32) + ++censuses_;
@@ -164,7 +165,8 @@ void GroupGenerator::end_census() {
   for (const auto& [from, note] : std::exchange(early_, {})) handle(from, note);
 }
 
-// Whoever knows most changes knows all that anybody acts on: each generator adds to the longest list.
+// The worker that knows the most changes knows all that any worker acts on: each generator adds to the
+// longest list.
 void GroupGenerator::resume_schedule() {
   std::vector<ScheduleChange> changes;
   ScheduleChange next;

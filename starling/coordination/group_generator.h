@@ -1,14 +1,14 @@
-// The group generator: a service that runs beside every worker and is at work on the lowest living one. It
-// gets small notes only and answers them from its book; the models travel among the workers.
+// The group generator: a service that runs beside every worker and is active on the lowest living one. It
+// receives small messages only and answers them from its table; the models travel among the workers.
 //
-// When a worker is lost, the generator, the old one or the one next in line, takes a census: it asks all who
-// live for their state, each answers at once and gives up groups with somebody who is lost, and the book is
-// written anew from the answers. So the end of a lease and the succession of the generator are one case. A
-// census has an epoch of its own, later than all before; notes of an earlier epoch are void, because what
-// they say is in the answers. If somebody is lost meanwhile, it begins again.
+// When a worker is lost, the generator, the old one or its successor, takes a census: it asks all living
+// workers for their state, each answers at once and gives up groups with a lost member, and the table is
+// rebuilt from the answers. So a lost member and the succession of the generator are one case. A census has
+// an epoch of its own, later than all before; messages of an earlier epoch are void, because their contents
+// are in the answers. If a worker is lost meanwhile, the census begins again.
 //
-// Where groups are static there is no book: a census finds out how far the furthest worker has got, and the
-// schedule of the rounds after that is made for those who live.
+// Static groups need no table: a census finds out how far the furthest worker has got, and the schedule of
+// the rounds after that is made for the living.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@
 
 namespace starling::coordination {
 
-// Of a rank. Asked instead of copied: thousands of simulated workers would each have a list.
+// The host of a rank. A function instead of a copy: thousands of simulated workers would each have a list.
 using HostOf = std::function<int(Rank)>;
 std::vector<int> hosts_of(int workers, const HostOf& host_of);
 
@@ -33,7 +33,7 @@ struct GroupTags {
   Tag to_worker = 0;
 };
 
-// The same for the generator and for those who get groups from it.
+// The same for the generator and for the workers that get groups from it.
 struct GroupOptions {
   GroupTags tags;
   int workers = 1;  // ranks 0, 1, ...
@@ -47,13 +47,13 @@ class GroupGenerator {
     Random random = Random(0);
     // A worker had to wait for its group because of another, since when. May be empty.
     std::function<void(Rank whom, Rank because, Time since)> held = {};
-    // How much there was to do so far. May be empty.
+    // The amount of work so far. May be empty.
     std::function<void(const GroupTable::Tally& tally, std::uint64_t censuses)> counted = {};
   };
 
   GroupGenerator(transport::Transport& net, Options setting);
 
-  // Returns when there is nobody left to serve.
+  // Returns when no worker is left to serve.
   runtime::Task<> run();
 
   GroupTable::Tally tally() const;
@@ -70,7 +70,7 @@ class GroupGenerator {
   void look_for_losses();
   runtime::Task<> look_at(Time time);
   void handle(Rank from, const GroupMessage& note);
-  // `because`: whose coming brought them about.
+  // `because`: the worker whose arrival caused them.
   void carry(const GroupTable::Answers& answers, std::optional<Rank> because = {});
   void watch_time();
 
@@ -85,14 +85,14 @@ class GroupGenerator {
   Options setting_;
   AsyncSender sender_;
   std::unique_ptr<GroupTable> table_;
-  GroupTable::Tally tally_;  // of the books before this one
+  GroupTable::Tally tally_;  // of the tables before this one
   runtime::Scope* scope_ = nullptr;
-  std::optional<Time> watched_;  // the time that somebody sleeps for
+  std::optional<Time> watched_;  // the time that a task sleeps for
 
   std::uint64_t epoch_ = 0;
   std::uint64_t censuses_ = 0;
   std::uint64_t known_lost_ = 0;
-  bool asking_ = false;  // a census is under way
+  bool asking_ = false;  // a census is in progress
   GroupTable::States states_;
   std::size_t missing_ = 0;                           // states
   std::vector<std::pair<Rank, GroupMessage>> early_;  // of this epoch, from before the end of the census

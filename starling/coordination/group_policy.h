@@ -1,6 +1,6 @@
-// Decides who averages with whom. A policy is asked by the generator (group_generator.h), which numbers the
-// groups it makes, gives them out in that order, and deals with losses; the policy itself sends nothing and
-// waits for nobody.
+// Decides which workers average together. The generator (group_generator.h) asks a policy, numbers its
+// groups, issues them in that order, and handles losses; the policy itself sends nothing and waits for
+// nobody.
 #pragma once
 
 #include <memory>
@@ -20,21 +20,22 @@ class GroupPolicy {
     std::vector<double> weights;  // of the members in the mean; empty: equal
   };
   struct Decision {
-    std::vector<Planned> groups;  // to be run in this order by those who are in several
-    Group alone;                  // who asked, and shall go on without a group
-    std::optional<Time> again;    // look() shall be called then
+    std::vector<Planned> groups;  // to be run in this order by workers that are in several
+    Group alone;                  // workers that asked and go on without a group
+    std::optional<Time> again;    // when look() is to be called
   };
 
   virtual ~GroupPolicy() = default;
 
-  // `who` has come to synchronise, and its count says for the how-manieth time. Who is left out of the
-  // decision and in no other group waits for a later one.
+  // `who` has come to synchronise; its count says how often it has. A worker that the decision leaves out and
+  // that is in no other group waits for a later decision.
   virtual Decision asked(const WorkerRoster& roster, Rank who, Time now) = 0;
-  // A time has come that was asked for, or somebody has left.
+  // The requested time has come, or a worker has left.
   virtual Decision look(const WorkerRoster& /*roll*/, Time /*now*/) { return {}; }
-  // Whether a worker goes on only when it is in no group any more, not when it has run those of one decision.
+  // Whether a worker goes on only when it is in no group any more, and not when it has run those of one
+  // decision.
   virtual bool drains() const { return false; }
-  // Is no longer present.
+  // The worker is no longer present.
   virtual void gone(Rank /*who*/) {}
 };
 
@@ -49,7 +50,7 @@ struct GroupRules {
   bool weigh_staleness = false;                    // ready
 };
 
-// Not for kStatic, which asks nobody.
+// Not for kStatic, which needs no policy.
 std::unique_ptr<GroupPolicy> make_policy(const GroupRules& rules, Random random);
 
 }  // namespace starling::coordination

@@ -1,4 +1,4 @@
-// Where a worker gets its groups from: the generator, or a schedule. Belongs to the engine's thread.
+// The source of a worker's groups: the generator, or a schedule. Belongs to the engine's thread.
 //
 //   while (const auto meeting = co_await groups.next()) {    // none: go on
 //     try {
@@ -19,8 +19,9 @@
 namespace starling::coordination {
 
 struct GroupTurn {
-  Group group;               // ascending
-  std::uint64_t number = 0;  // the same for all members; with `issue`, of no other meeting of theirs
+  Group group;  // ascending
+  std::uint64_t number =
+      0;  // the same for all members; together with `issue` unique among the groups of its members
   std::uint32_t issue = 0;
   double weight = 1;  // of this worker in the mean
 };
@@ -29,27 +30,27 @@ class GroupSource {
  public:
   virtual ~GroupSource() = default;
 
-  // Takes what the generator says. Goes on beside the worker until nobody else is left.
+  // Receives the generator's messages. Runs beside the worker until no other is left.
   virtual runtime::Task<> listen() = 0;
 
-  // The worker has come to synchronise: its next group. None when it shall go on training.
+  // The worker has come to synchronise: returns its next group, or none if it is to go on training.
   virtual runtime::Task<std::optional<GroupTurn>> next() = 0;
-  // The worker is done, or rests, and only runs the groups that it is in already; the others get no new ones
-  // with it, until it calls next() again.
+  // The worker is done, or pauses, and only runs the groups that it is in already; it gets no new ones until
+  // it calls next() again.
   virtual runtime::Task<std::optional<GroupTurn>> next_before_leaving() = 0;
 
-  // What became of the group that next() gave. One that failed did so because a member is lost.
+  // The outcome of the group that next() returned. A group fails because a member is lost.
   virtual void finished() = 0;
   virtual void failed() = 0;
 
-  // Synchronisations so far; a run that goes on from a checkpoint sets it before the first one.
+  // Synchronisations so far; a run that continues from a checkpoint sets it before the first one.
   virtual std::uint64_t& count() = 0;
 
-  // Whom next() waits for.
+  // The rank that next() waits for.
   virtual Rank generator() const = 0;
 };
 
-// `computing` tells how long the worker has computed so far; it may be empty.
+// `computing` returns how long the worker has computed so far; it may be empty.
 std::unique_ptr<GroupSource> make_group_source(transport::Transport& net, const GroupOptions& setting,
                                                std::function<Duration()> computing);
 

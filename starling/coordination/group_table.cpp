@@ -79,7 +79,7 @@ std::uint64_t GroupTable::last_if(const Entry& entry) const {
   return policy_->drains() ? std::numeric_limits<std::uint64_t>::max() : entry.group->number;
 }
 
-// Groups are run in order: who has finished one has finished those before.
+// Groups are run in order: a worker that has finished one has finished those before.
 void GroupTable::finish(Rank worker, std::uint64_t number) {
   std::deque<Entry>& groups = desk(worker).groups;
   while (!groups.empty() && groups.front().group->number <= number) groups.pop_front();
@@ -123,8 +123,8 @@ void GroupTable::carry_out(const GroupPolicy::Decision& decision, Answers& answe
   if (decision.again) due_ = decision.again;
 }
 
-// Who leaves is not given more than the groups it is in, and who is in the middle of a synchronisation has
-// no further ones if they are gone with somebody who is lost.
+// A worker that leaves gets no more than the groups it is in. A worker in the middle of a synchronisation
+// gets no further groups if they are gone with a lost member.
 void GroupTable::answer(Rank worker, Answers& answers) {
   Desk& desk = this->desk(worker);
   if (desk.groups.empty()) return go_on_alone(worker, answers);
@@ -161,7 +161,7 @@ GroupTable::Answers GroupTable::restore(const States& states, Time now) {
     desk(worker).asked = now;
   }
   for (Rank worker = 0; worker < static_cast<Rank>(states.size()); ++worker) {
-    if (!desk(worker).asking) continue;  // also those who were answered meanwhile
+    if (!desk(worker).asking) continue;  // including workers that were answered meanwhile
     if (roster_.present.has(worker) && desk(worker).groups.empty()) {
       synchronise(worker, answers);
     } else {
@@ -172,8 +172,8 @@ GroupTable::Answers GroupTable::restore(const States& states, Time now) {
   return answers;
 }
 
-// Of a group that was given out twice the last issue counts. One that has lost a member is given out again
-// to those who have not finished it; those who are in it have told so and will ask.
+// Of a group that was issued twice the last issue counts. A group that has lost a member is issued again to
+// the members that have not finished it; its members have reported it and will ask.
 void GroupTable::restore_groups(const States& states) {
   std::map<std::uint64_t, IssuedGroup> known;
   for (const auto& state : states) {

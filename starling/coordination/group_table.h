@@ -1,8 +1,8 @@
-// The generator's book: which groups there are, who has to run which next, and who waits for an answer. The
-// one source of the groups' numbers. It sends nothing: what is to be told is returned.
+// The generator's table: the groups, which of them each worker has to run next, and which workers wait for an
+// answer. It is the only source of the groups' numbers. It sends nothing: it returns the answers to be sent.
 //
 // Invariants: a worker's groups are in the order of their numbers; all members of a group get it in one
-// action. So the unfinished group with the smallest number is the next one of each of its members, who come
+// action. So the unfinished group with the smallest number is the next one of each of its members, which come
 // to it when they next synchronise; it ends, and by induction all do.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace starling::coordination {
 
 class GroupTable {
  public:
-  // What is to be told to a worker. A group of number 0 means that it goes on alone.
+  // The answer to a worker. A group of number 0 means that it goes on alone.
   struct Answer {
     Rank to = 0;
     IssuedGroup group;
@@ -29,7 +29,7 @@ class GroupTable {
   };
   using Answers = std::vector<Answer>;
 
-  // How much it had to do.
+  // The amount of work so far.
   struct Tally {
     std::uint64_t requests = 0;
     std::uint64_t groups = 0;
@@ -43,21 +43,21 @@ class GroupTable {
     }
   };
 
-  // Everybody is there.
+  // All workers are present.
   GroupTable(std::vector<int> host_of, std::unique_ptr<GroupPolicy> policy);
 
-  // kAsk, kLeave and kDone.
+  // Handle kAsk, kLeave and kDone.
   Answers ask(Rank worker, const GroupMessage& note, Time now);
   Answers leave(Rank worker, const GroupMessage& note, Time now);
   void done(const IssuedGroup& group, Time now);
   Answers look(Time now);
 
-  // When look() shall be called next.
+  // When look() is to be called next.
   std::optional<Time> due() const { return due_; }
   const Tally& tally() const { return tally_; }
 
-  // Into a new book: what the living say of themselves, by worker; none of who is lost. What nobody has been
-  // told of is forgotten.
+  // Fills a new table from the states that the living report, by worker; none for the lost. Groups that no
+  // worker knows of are forgotten.
   using States = std::vector<std::optional<GroupMessage>>;
   Answers restore(const States& states, Time now);
 
@@ -82,7 +82,7 @@ class GroupTable {
   void add(const SharedGroup& group, Rank member, double weight);
   void carry_out(const GroupPolicy::Decision& decision, Answers& answers);
   void synchronise(Rank worker, Answers& answers);
-  // The last group of a synchronisation that goes as far as this one.
+  // The last group of a synchronisation that extends to this one.
   std::uint64_t last_if(const Entry& entry) const;
   void answer(Rank worker, Answers& answers);
   void go_on_alone(Rank worker, Answers& answers);

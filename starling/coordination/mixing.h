@@ -1,4 +1,4 @@
-// Weights with which a rank averages its neighbours' values with its own.
+// The weights with which a rank averages its neighbours' values with its own.
 //
 // Metropolis weights (Xiao, Boyd and Lall, "Distributed average consensus with time-varying Metropolis
 // weights", 2006): 1 / (1 + max(degree of i, degree of j)) for an edge, the rest of 1 for the rank itself.

@@ -1,7 +1,7 @@
-// Ripples' first generator (Luo, He, Zhuo and Qian, "Ripples", 2019; "Prague", ASPLOS'20): whoever asks gets
-// a group of its own, itself and k-1 others drawn from all who are there. A worker is so in about k groups
-// for each of its own requests, and runs all it is in, oldest first, before it goes on: groups with common
-// members wait for each other, which is what the smart generator avoids.
+// Ripples' first generator (Luo, He, Zhuo and Qian, "Ripples", 2019; "Prague", ASPLOS'20): a worker that asks
+// gets a group of its own, itself and k-1 others drawn from all that are present. A worker is thus in about k
+// groups for each of its own requests, and runs all of them, oldest first, before it goes on: groups with
+// common members wait for each other, which the smart generator avoids.
 #pragma once
 
 #include "starling/coordination/group_policy.h"

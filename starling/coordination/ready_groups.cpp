@@ -33,12 +33,12 @@ bool ReadyGroups::due(const WorkerRoster& roster, Time now) {
   return !long_enough(roster) || !isolated();
 }
 
-// So many groups could have joined everybody, twice.
+// This many groups could have connected all workers twice.
 bool ReadyGroups::long_enough(const WorkerRoster& roster) const {
   return rounds_ * (rules_.size - 1) >= 2 * (roster.present.ranks().size() - 1);
 }
 
-// Whether those who wait belong together already and there are others that more belong to.
+// Whether the waiting workers belong to one flock, and another flock is larger.
 bool ReadyGroups::isolated() {
   if (size_.size() < 2) return false;
   const Rank flock = flock_of(waiting_.front());
@@ -46,7 +46,8 @@ bool ReadyGroups::isolated() {
   return flock != largest_flock() && std::none_of(waiting_.begin(), waiting_.end(), elsewhere);
 }
 
-// Of more than k, who had to wait for another, the last to come is that other one.
+// If more than k are waiting, because they had to wait for a worker from outside, the last to come is that
+// one.
 Group ReadyGroups::take_waiting() {
   if (waiting_.size() <= rules_.size) return std::exchange(waiting_, {});
   const auto first = waiting_.begin(), behind = first + static_cast<std::ptrdiff_t>(rules_.size - 1);
@@ -119,7 +120,7 @@ void ReadyGroups::unite(Rank a, Rank b) {
   size_.erase(from);
 }
 
-// The lowest of equals.
+// The lowest number wins a tie.
 Rank ReadyGroups::largest_flock() const {
   return std::max_element(size_.begin(), size_.end(),
                           [](const auto& a, const auto& b) { return a.second < b.second; })

@@ -1,15 +1,15 @@
 // Partial reduce (Miao et al., "Heterogeneity-aware distributed machine learning training via partial
-// reduce", SIGMOD'21): the first k workers that are ready average; nobody waits for one that computes.
+// reduce", SIGMOD'21): the first k workers that are ready average; nobody waits for a worker that computes.
 //
-// The first to come opens a window; the group is closed when k have come, or when the window ends, with those
-// who are there; one that is alone then goes on alone.
+// The first worker to come opens a window. The group is closed when k have come, or when the window ends,
+// with the workers that have come; a single one then goes on alone.
 //
-// Workers of like speed would keep meeting each other and never the rest. So the groups of a period are
-// watched: after enough of them to join everybody, 2 (n-1)/(k-1), those who have been seen must be connected
-// by common members. While they are not, a group all of whose members belong together already waits, beyond
-// its window, for somebody else, except where they are the most: the few wait for the many, who come by soon,
-// and not the other way. When all who were seen are connected, a new period begins. (How the paper guards
-// against isolated groups is not known to us; this rule is ours.)
+// Workers of similar speed would keep meeting each other and never the rest. So the groups of a period are
+// watched: after enough of them to connect everybody, 2 (n-1)/(k-1), the workers that have been seen must be
+// connected by common members. While they are not, a group whose members all belong to one flock waits,
+// beyond its window, for a worker from outside, unless the flock is the largest: the few wait for the many,
+// which come by soon, and not the other way round. When all that were seen are connected, a new period
+// begins. (How the paper guards against isolated groups is not known to us; this rule is ours.)
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,8 @@ class ReadyGroups final : public GroupPolicy {
   void gone(Rank who) override;
 
  private:
-  // A flock is who is connected by the groups of this period; it has the number of one of its members.
+  // A flock is a set of workers that the groups of this period connect; it has the number of one of its
+  // members.
   void see(Rank rank);
   void grow(Rank flock, std::ptrdiff_t members);
   Rank flock_of(Rank rank);
@@ -53,9 +54,9 @@ class ReadyGroups final : public GroupPolicy {
   Group waiting_;  // in the order they came
   Time closes_{};
   std::uint64_t rounds_ = 0;             // groups, and times that one went on alone, of this period
-  std::map<Rank, Rank> parent_;          // of who was seen in this period
-  std::set<Rank> away_;                  // of these: are gone, and may come back
-  std::map<Rank, std::ptrdiff_t> size_;  // of each flock, those who are away left out; none is 0
+  std::map<Rank, Rank> parent_;          // of the workers seen in this period
+  std::set<Rank> away_;                  // of these: gone, but may come back
+  std::map<Rank, std::ptrdiff_t> size_;  // of each flock, without the workers that are away; none is 0
 };
 
 }  // namespace starling::coordination

@@ -18,9 +18,9 @@
 //                    group, to which the head brings what it got. So one worker per host uses the host's
 //                    link. The head changes with every division.
 //
-// So a worker that is steadily slower delays others in its first section, of which nothing is known, and
-// afterwards nobody by more than a section; without that rule, those who meet it until it is
-// `threshold` requests behind.
+// So a worker that is steadily slower delays others in its first section, about which nothing is known, and
+// afterwards nobody by more than a section; without that rule it would delay the workers that meet it until
+// it is `threshold` requests behind.
 #pragma once
 
 #include "starling/coordination/group_policy.h"
@@ -45,7 +45,7 @@ class SmartGroups final : public GroupPolicy {
   void divide(Group members, std::vector<Planned>& groups);
   void divide_by_host(const WorkerRoster& roster, const Group& members, std::vector<Planned>& groups);
 
-  static constexpr std::uint64_t kWide = 4;  // of so many divisions one allows a whole section
+  static constexpr std::uint64_t kWide = 4;  // one of this many divisions allows a whole section
 
   Rules rules_;
   Random random_;

@@ -13,7 +13,7 @@ StaticClient::StaticClient(transport::Transport& net, const GroupOptions& settin
   add_schedule({});
 }
 
-// Made for all but those who are lost by then.
+// Makes the schedule for all but the workers that are lost by then.
 void StaticClient::add_schedule(const ScheduleChange& change) {
   Group members;
   for (Rank rank = 0; rank < workers(); ++rank) {

@@ -1,9 +1,10 @@
-// A worker's groups from the static schedule. As long as nobody is lost, nobody is asked or told anything.
+// A worker's groups from the static schedule. As long as no worker is lost, it needs no messages.
 //
-// A group with somebody who is lost is left out, by each member as soon as it knows or fails. Then the
-// generator takes a census: a worker says how many rounds it has begun and begins no other until it is told
-// from which round on the schedule is that of the living. Nobody has begun that round, so all have the same
-// schedule in every round. Who is in a round waits only for some who are not beyond it, so they come.
+// Each member leaves out a group with a lost member as soon as it knows of the loss or fails. Then the
+// generator takes a census: a worker reports how many rounds it has begun, and begins no other until it
+// learns from which round on the schedule is that of the living. Nobody has begun that round, so all have the
+// same schedule in every round. A worker in a round waits only for workers that are not beyond it, so they
+// come.
 #pragma once
 
 #include <vector>
@@ -18,7 +19,7 @@ class StaticClient final : public GeneratorChannel {
   StaticClient(transport::Transport& net, const GroupOptions& setting);
 
   runtime::Task<std::optional<GroupTurn>> next() override;
-  // All workers make the same number of rounds: nobody is in a group that another still waits for.
+  // All workers make the same number of rounds: none is in a group that another still waits for.
   runtime::Task<std::optional<GroupTurn>> next_before_leaving() override;
   std::uint64_t& count() override { return round_; }
   void finished() override { through_ = true; }

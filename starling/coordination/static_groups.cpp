@@ -10,7 +10,7 @@ namespace starling::coordination {
 StaticGroups::StaticGroups(const Group& members, const std::vector<int>& host_of, std::size_t group_size)
     : members_(members), group_size_(group_size) {
   if (group_size == 1) throw InvalidArgument("a group size of 1 averages nothing; allowed: 0 or at least 2");
-  std::map<int, std::size_t> number;  // of a host, in the order of their first members
+  std::map<int, std::size_t> number;  // of a host, in the order of its first member
   for (const Rank rank : members) {
     const int host = host_of.at(static_cast<std::size_t>(rank));
     const auto [found, added] = number.emplace(host, hosts_.size());

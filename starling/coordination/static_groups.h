@@ -1,14 +1,14 @@
 // A fixed schedule of groups, for workers of equal speed: a pure function of the round, which all ranks
-// evaluate alike, so nobody is asked. In even rounds workers average inside their hosts, in odd ones across
-// hosts; where there is one host, or one worker on each, all rounds are of one kind.
+// evaluate alike, so no messages are needed. In even rounds workers average inside their hosts, in odd ones
+// across hosts; with one host, or one worker on each, all rounds are of one kind.
 //
 //   inside   each host's workers, all together, or in chunks of `group_size`
 //   across   the i-th workers of all hosts together, or in chunks; one half of the i in one round, the other
 //            half in the next, so that a host's link is not used by all its workers at once
 //
-// Chunks are cut at two places in turn, half a chunk apart, so that they overlap. So over one cycle the
-// graph of who averaged with whom is connected, for any number of hosts and workers on them: within a host
-// because of the chunks, between hosts because each has a first worker. A chunk of one worker is no group.
+// Chunks are cut at two positions in turn, half a chunk apart, so that they overlap. So over one cycle the
+// graph of averaging workers is connected, for any number of hosts and workers on them: within a host because
+// of the chunks, between hosts because each has a first worker. A chunk of one worker is not a group.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class StaticGroups {
   // Rounds after which the schedule begins again.
   static constexpr std::uint64_t kCycle = 8;
 
-  // Of a member: the group it is in, in ascending order; just itself if it is in none.
+  // The group of a member, in ascending order; just itself if it is in none.
   Group group_of(std::uint64_t round, Rank rank) const;
 
  private:

@@ -23,7 +23,7 @@ void check_size(int n) {
   if (n < 1) throw InvalidArgument(concat("a graph of ", n, " ranks; allowed: 1 or more"));
 }
 
-// Edges in ascending order; drops loops and edges that are there already, as they arise in small graphs.
+// Edges in ascending order; drops loops and duplicate edges, which arise in small graphs.
 class Edges {
  public:
   void join(Rank a, Rank b) {
@@ -172,8 +172,8 @@ Graph exponential_graph(int n) {
   return edges.graph(n);
 }
 
-// An odd hop joins an even rank with an odd one unless it goes around the end of an odd number of ranks. Hops
-// of 1 that do not are enough to reach everyone.
+// An odd hop joins an even rank with an odd one unless it goes around the end of an odd number of ranks. The
+// hops of 1 that do not are enough to connect all ranks.
 Graph bipartite_exponential_graph(int n) {
   check_size(n);
   Edges edges;

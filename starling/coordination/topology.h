@@ -1,4 +1,4 @@
-// Who talks to whom when ranks average with neighbours instead of with everyone.
+// The graphs of ranks that average with neighbours instead of with all.
 #pragma once
 
 #include <string>
@@ -41,8 +41,8 @@ class Graph {
 // One edge for two ranks, none for one.
 Graph ring_graph(int n);
 
-// Rows and columns that close to rings; of the ways to write n as rows times columns the most square one. Two
-// ranks stay joined by one edge only, and for a prime n a ring is left.
+// Rows and columns that close to rings; among the ways to write n as rows times columns the most square one.
+// Two ranks are joined by one edge only, and a prime n gives a ring.
 Graph torus_graph(int n);
 
 // Joins the ranks whose numbers differ in one bit; n must be a power of two.
@@ -57,7 +57,7 @@ Graph bipartite_exponential_graph(int n);
 
 Graph complete_graph(int n);
 
-// One edge "a b" per line; what follows a '#' and blank lines are skipped. Throws InvalidArgument naming file
+// One edge "a b" per line; text after a '#' and blank lines are skipped. Throws InvalidArgument naming file
 // and line; also for a graph that is not connected.
 Graph read_graph(const std::string& path, int n);
 

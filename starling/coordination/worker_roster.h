@@ -1,4 +1,4 @@
-// What a group generator knows of the workers: who is there, who is in no group, how often each has asked.
+// The generator's view of the workers: which are present, which are in no group, how often each has asked.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct WorkerRoster {
         present(static_cast<int>(host_of.size())),
         idle(static_cast<int>(host_of.size())) {}
 
-  // How a worker trains: since when, and how long it takes from one synchronisation to the next.
+  // A worker's training: since when, and how long it takes from one synchronisation to the next.
   struct Training {
     Time since{};
     Duration section{};  // 0: not known yet
@@ -59,8 +59,8 @@ struct WorkerRoster {
   std::vector<int> host_of;
   std::vector<std::uint64_t> counts;  // how often each has asked for a group
   std::vector<Training> trainings;
-  RankSet present;  // live and have not left
-  RankSet idle;     // of those: are in no group that is not finished
+  RankSet present;  // alive, and have not left
+  RankSet idle;     // of those: in no unfinished group
 };
 
 }  // namespace starling::coordination

@@ -6,7 +6,7 @@ namespace starling::sim {
 
 namespace {
 
-// Without times of its own a model's step is spread over its sections by size: a third forward, the rest
+// A model without times of its own spreads its step over its sections by size: a third forward, the rest
 // backward.
 StepTimes step_times(const Workload& workload, double seconds) {
   if (auto times = workload.times()) return *times;

@@ -1,4 +1,4 @@
-// What all ranks of a simulated run have in common.
+// The facts that all ranks of a simulated run share.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@
 
 namespace starling::sim {
 
-// Streams of random numbers of a run, so that what one part draws does not disturb another.
+// Streams of random numbers of a run, so that the draws of one part do not disturb another.
 enum Stream : std::uint64_t { kEvents = 1, kModel, kStrategy, kJitter, kData, kSpread };
 
 struct Blueprint {
   strategy::RunInfo place;
-  std::vector<cluster::HostSpec> hosts;  // with that of the service
+  std::vector<cluster::HostSpec> hosts;  // including the host of the service
   const Workload* workload = nullptr;
   StepTimes times;  // at speed 1
 
@@ -23,7 +23,7 @@ struct Blueprint {
 
 Blueprint make_blueprint(const Simulation& simulation, strategy::Placement service);
 
-// Checks its options and whether it takes workers that join later.
+// Checks its options and whether it accepts workers that join later.
 std::unique_ptr<strategy::Strategy> make_strategy(const Simulation& simulation);
 
 }  // namespace starling::sim

@@ -78,7 +78,7 @@ void HostNetwork::start(Scheduler& scheduler, Transfer& transfer) {
   }
 }
 
-// When a note that comes now has passed the side.
+// When a packet that arrives now has passed the side.
 Time HostNetwork::pass(Side& side, std::size_t bytes) {
   const double seconds = static_cast<double>(bytes) / side.bytes_per_second;
   side.notes_until = std::max(scheduler_->now(), side.notes_until) +
@@ -90,7 +90,7 @@ void HostNetwork::cancel(Transfer& transfer) noexcept {
   transfer.cancel();
   if (transfer.note == 0) return;
   Flow& flow = flows_[transfer.note - 1];
-  // Otherwise it has left, and its place was given to another.
+  // Otherwise it has left, and its entry was given to another.
   if (flow.transfer == &transfer) remove(flow);
 }
 
@@ -167,7 +167,7 @@ void HostNetwork::remove(Flow& flow) noexcept {
   flow.next_free = std::exchange(free_, &flow);
 }
 
-// Removes what was alone here and has left. Where there are several, each goes at its own end.
+// Removes a lone flow that has left. Where there are several, each is removed at its own end.
 void HostNetwork::clear_drained(Side& side) {
   if (side.flows.size() == 1 && side.flows.front()->end <= scheduler_->now()) remove(*side.flows.front());
 }

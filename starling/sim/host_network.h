@@ -1,14 +1,14 @@
 // The network of a cluster of hosts. A host has an outgoing side and an incoming side, each of its outside
-// bandwidth, and one link inside, which all that passes between its own ranks shares. A message to another
-// host passes the sender's outgoing and the receiver's incoming side.
+// bandwidth, and one link inside, which all messages between its own ranks share. A message to another host
+// passes the sender's outgoing and the receiver's incoming side.
 //
 // Sharing is fluid: a side divides its bandwidth equally among the flows that pass it, and a flow runs at the
-// smaller of its two shares. What a flow cannot use of a share, because its other side gives it less, is not
-// given to others; so nobody's rate depends on anything but its own two sides. A message arrives one latency
-// after its last byte has left; during the latency it occupies nothing.
+// smaller of its two shares. The part of a share that a flow cannot use, because its other side gives it
+// less, is not given to others; so the rate of a flow depends on nothing but its own two sides. A message
+// arrives one latency after its last byte has left; during the latency it occupies nothing.
 //
-// A message of at most 256 bytes is a note and no flow: it is one packet, which has no share but a turn.
-// Notes pass a side one after the other at its full bandwidth and do not slow flows down.
+// A message of at most 256 bytes is a packet and not a flow: it has no share but a turn. Packets pass a side
+// one after the other at its full bandwidth and do not slow flows down.
 //
 // A flow that is alone on its sides costs one event and constant work. On a side with k flows a change costs
 // O(k), and all changes of one instant are settled together at its end: n workers that push to one server at
@@ -35,11 +35,11 @@ class HostNetwork final : public transport::Network {
 
   // All transfers of a network are on one scheduler, which is on virtual time and outlives the network.
   void start(runtime::Scheduler& scheduler, transport::Transfer& transfer) override;
-  // Gives the share of a transfer under way back to the others in this instant.
+  // Gives the share of a transfer in progress back to the others in this instant.
   void cancel(transport::Transfer& transfer) noexcept override;
 
   // From now on the outside bandwidth of the host, in both directions, is the specified one divided by
-  // `factor`. Flows under way go on at their new rates.
+  // `factor`. Flows in progress go on at their new rates.
   void set_outside(runtime::Scheduler& scheduler, int host, double factor);
 
  private:
@@ -47,7 +47,7 @@ class HostNetwork final : public transport::Network {
 
   struct Side {
     double bytes_per_second = 0;
-    Time notes_until{};    // when the notes so far have passed
+    Time notes_until{};    // when the packets so far have passed
     bool changed = false;  // and listed in changed_
     std::vector<Flow*> flows;
     double share() const { return bytes_per_second / static_cast<double>(flows.size()); }
@@ -62,8 +62,8 @@ class HostNetwork final : public transport::Network {
   };
 
   // A message whose bytes are leaving. `left` bytes remained at `since`; at `end` there will be none. A flow
-  // that is alone on its sides has nobody to give way to, so nothing happens at its end: it stays where it is
-  // until the next flow comes by. Its transfer may be gone by then.
+  // that is alone on its sides has no other to give way to, so nothing happens at its end: it stays until the
+  // next flow comes by. Its transfer may be gone by then.
   struct Flow {
     Flow(HostNetwork& owner, std::uint32_t number) : drained(*this), network(owner), note(number) {}
 
@@ -78,7 +78,7 @@ class HostNetwork final : public transport::Network {
 
     Drained drained;
     HostNetwork& network;
-    std::uint32_t note;  // its place in flows_, from 1
+    std::uint32_t note;  // its index in flows_, from 1
     Flow* next_free = nullptr;
     transport::Transfer* transfer = nullptr;
     double left = 0;
@@ -88,7 +88,7 @@ class HostNetwork final : public transport::Network {
     Duration latency{};
     std::uint64_t settled = 0;             // the last round of settling that saw it
     std::array<Side*, 2> sides{};          // the second is null inside a host
-    std::array<std::uint32_t, 2> place{};  // in the lists of its sides
+    std::array<std::uint32_t, 2> place{};  // its index in the lists of its sides
   };
 
   struct Settle : runtime::Wakeup {

@@ -26,7 +26,7 @@ class Mlp final : public Workload {
   Evaluation evaluate(std::span<const float> x) const override;
 
  private:
-  struct Pass;  // what a sample leaves in the network
+  struct Pass;  // the activations of a sample
 
   void generate(std::uint64_t seed);
   Pass forward(std::size_t sample, std::span<const float> x) const;

@@ -6,9 +6,9 @@
 
 namespace starling::sim {
 
-// f(x) = 1/2 sum_j h_j (x_j - c_j)^2. The curvatures h_j go in equal ratios from 0.1 to 1, so the condition
-// number is 10; the optimum c is drawn from the seed, each element N(0, 1). A sample's gradient is
-// h_j (x_j - c_j) + noise N(0, 1), the same for every worker. Starts at 0.
+// f(x) = 1/2 sum_j h_j (x_j - c_j)^2. The curvatures h_j grow geometrically from 0.1 to 1, so the condition
+// number is 10; the optimum c is drawn from the seed, each element N(0, 1). A sample's gradient is h_j (x_j -
+// c_j) + noise N(0, 1), the same for every worker. Starts at 0.
 class Quadratic final : public Workload {
  public:
   explicit Quadratic(const WorkloadSetting& setting);

@@ -1,4 +1,4 @@
-// Real models as sizes and work: what tools/make_replay_tables derives from their architectures.
+// Real models as sizes and work, derived by tools/make_replay_tables from their architectures.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,7 @@ namespace starling::sim {
 
 namespace {
 
-// Root of the mean squared distance of the models from their mean.
+// Root mean square distance of the models from their mean.
 double consensus_distance(const Scoreboard::Models& models, std::span<const float> mean) {
   double sum = 0;
   for (const std::span<const float> model : models) {

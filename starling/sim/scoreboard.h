@@ -1,4 +1,4 @@
-// How good the mean of the workers' models is, over time.
+// The quality of the mean of the workers' models, over time.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace starling::sim {
 
 class Scoreboard {
  public:
-  // Looks at the models of the workers that are alive when it is asked.
+  // The models of the workers that are alive at the time of the call.
   using Models = std::vector<std::span<const float>>;
 
   explicit Scoreboard(const Simulation& simulation) : simulation_(simulation) {}
@@ -19,10 +19,10 @@ class Scoreboard {
   bool count_step();
   void evaluate(Time now, const Models& models);
 
-  // The target was reached, and the run shall end there.
+  // The target was reached, and the run is to end there.
   bool stop() const { return stop_; }
 
-  // Writes what was found into the record; replays have nothing to be found.
+  // Writes the results into the record; replays have none.
   void finish(const Models& models, record::RunRecord& run);
 
  private:

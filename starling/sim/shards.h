@@ -1,4 +1,4 @@
-// Who owns which samples of a generated data set.
+// The assignment of a generated data set's samples to workers.
 #pragma once
 
 #include <cstddef>

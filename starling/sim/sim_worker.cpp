@@ -53,7 +53,7 @@ Task<bool> SimWorker::compute(const StepPlan& plan) {
   co_return true;
 }
 
-// Works for so many seconds of a worker of speed 1.
+// Works for the time that a worker of speed 1 needs for so many seconds.
 Task<> SimWorker::pass_time(double seconds) {
   const Time end = pace_.finish(now(), seconds);
   if (end >= Time(kForever)) {
@@ -63,8 +63,8 @@ Task<> SimWorker::pass_time(double seconds) {
   co_await runtime::sleep_until(end);
 }
 
-// The gradient is taken between the passes: then all sections have been let through, and those that listen
-// may use a section's as soon as its time has come.
+// The gradient is computed between the passes: then all sections have been let through, and listeners may use
+// a section's gradient as soon as its time has come.
 Task<> SimWorker::run_piece(const StepPlan& plan, int piece) {
   const std::size_t batch = blueprint_.workload->batch();
   const std::size_t samples =

@@ -20,13 +20,13 @@ class SimWorker;
 // Decides when the run is over.
 class Conductor {
  public:
-  // Before may_begin: whether it, or somebody else before the worker's next step, will look at the model.
+  // Called before may_begin: whether it, or other code before the worker's next step, will look at the model.
   virtual bool looks_at(const SimWorker& worker) const = 0;
   // The worker is done with its last step and asks for the next. True: it begins now.
   virtual bool may_begin(SimWorker& worker) = 0;
-  // The gradient of its step is there.
+  // The gradient of its step is ready.
   virtual void computed(SimWorker& worker) = 0;
-  // Its step will never be done: it pauses without end, or would need longer than time can count.
+  // Its step will never end: it pauses without end, or would need longer than time can count.
   virtual void stalled(SimWorker& worker) = 0;
   // Runs the task as long as the worker lives and the run is not over.
   virtual void beside(SimWorker& worker, runtime::Task<> task, std::string name) = 0;

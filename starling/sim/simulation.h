@@ -1,5 +1,5 @@
-// A run on virtual time: a strategy, a cluster, something to train, and when to stop. The same simulation
-// gives the same bits, in any build.
+// A run on virtual time: a strategy, a cluster, a workload, and when to stop. The same simulation gives the
+// same bits, in any build.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,19 @@
 
 namespace starling::sim {
 
-// Looks at a running simulation. Nothing it does changes the run; but what a strategy has under way between
-// two steps arrives before a look at the models, as it does before an evaluation.
+// Looks at a running simulation without changing it; but transfers of a strategy that are in progress between
+// two steps arrive before a look at the models, as they do before an evaluation.
 class Observer {
  public:
   virtual ~Observer() = default;
-  // False: it does not look at the models, so nobody waits for what is under way before step_begins().
+  // False: it does not look at the models, so step_begins() is called without waiting for transfers in
+  // progress.
   virtual bool looks_at_models() const { return true; }
-  // All workers' models, by rank; a dead worker's is as it left it.
+  // All workers' models, by rank; a dead worker's is as it was.
   using Models = std::span<const std::span<const float>>;
   // The worker begins its next step, its `step`-th.
   virtual void step_begins(Rank /*worker*/, std::uint64_t /*step*/, Time /*now*/, Models /*models*/) {}
-  // The gradient of the step is there; it has not been used yet.
+  // The gradient of the step is ready; it has not been used yet.
   virtual void step_computed(Rank /*worker*/, std::uint64_t /*step*/, Time /*now*/) {}
   virtual void evaluated(const record::LossPoint& /*point*/) {}
   // The run is over.
@@ -40,7 +41,7 @@ struct Simulation {
   std::shared_ptr<const Workload> workload;
   optim::OptimizerSpec optimizer;
   double spread = 0;          // standard deviation by which workers' first models differ, each element
-  double step_seconds = 0.1;  // of a worker of speed 1; not used where the workload has its own times
+  double step_seconds = 0.1;  // of a worker of speed 1; unused where the workload has its own times
 
   // The run ends for a worker after so many steps, or with the first step that would begin after this time.
   // Where the strategy counts steps together, all workers end after the same step.
@@ -56,12 +57,12 @@ struct Simulation {
   Observer* observer = nullptr;
 };
 
-// InvalidArgument for a simulation that cannot be: options that the strategy refuses, workers that join later
-// where the strategy does not take them.
+// InvalidArgument for an impossible simulation: options that the strategy refuses, workers that join later
+// where the strategy does not accept them.
 void check(const Simulation& simulation);
 
-// Throws what check() does, Deadlock with the scheduler's report, and whatever a
-// strategy throws but PeerLost, which is the end of that worker and is in its record.
+// Throws what check() does, Deadlock with the scheduler's report, and whatever a strategy throws except
+// PeerLost, which ends that worker and is in its record.
 record::RunRecord simulate(const Simulation& simulation);
 
 }  // namespace starling::sim

@@ -114,7 +114,7 @@ void Universe::beside(SimWorker& worker, Task<> task, std::string name) {
   scopes_[static_cast<std::size_t>(worker.rank())].spawn(go_on(std::move(task)), std::move(name));
 }
 
-// A worker that gave up is gone for the others, as a process that exits with an error is; they are told so.
+// A worker that gave up is lost to the others, as a process that exits with an error is; they are informed.
 void Universe::end(Rank rank, const std::string& why, const std::string& told) {
   State& state = states_[static_cast<std::size_t>(rank)];
   if (!state.running) return;
@@ -125,7 +125,7 @@ void Universe::end(Rank rank, const std::string& why, const std::string& told) {
   state.ended = why;
 }
 
-// Nothing happens any more, because of a step that never ends.
+// Nothing can happen any more, because of a step that never ends.
 void Universe::end_all_that_wait() {
   for (const auto& worker : workers_) {
     const auto rank = static_cast<std::size_t>(worker->rank());
@@ -149,7 +149,7 @@ Task<> Universe::suffer(cluster::Fault fault) {
   network_.set_outside(scheduler_, fault.subject, factor /= fault.factor);
 }
 
-// Also one that has made its steps is missed by those whom it still answers.
+// Even a worker that has made its steps is missed by the workers that it still answers.
 void Universe::kill(Rank rank) {
   scopes_[static_cast<std::size_t>(rank)].cancel();
   const std::string why = concat("killed at ", format_duration(scheduler_.now().time_since_epoch()));
@@ -157,7 +157,7 @@ void Universe::kill(Rank rank) {
   world_.lose(rank, why);
 }
 
-// An evaluation takes all models as they are when the last of the workers, on average, has come as far.
+// An evaluation takes all models as they are when the last of the workers, on average, has got this far.
 bool Universe::looks_at(const SimWorker& worker) const {
   if (simulation_.observer != nullptr && simulation_.observer->looks_at_models()) return true;
   return !simulation_.workload->ghost() && worker.step() % simulation_.evaluate_every == 0;
@@ -186,7 +186,8 @@ void Universe::computed(SimWorker& worker) {
 
 void Universe::stalled(SimWorker& worker) { states_[static_cast<std::size_t>(worker.rank())].stalled = true; }
 
-// Of all that are there and did not end early; if nobody is left, of all that were there.
+// The models of all workers that are present and did not end early; if none is left, of all that were
+// present.
 Scoreboard::Models Universe::models_that_count() const {
   Scoreboard::Models well, all;
   for (std::size_t rank = 0; rank < models_.size(); ++rank) {
@@ -221,8 +222,8 @@ record::RankRecord Universe::record_of(Rank rank) {
   record.end = record.trains ? states_[index].end : scheduler_.now();
   record.ended = states_[index].ended;
   if (record.trains) {
-    record.begin =
-        std::min(simulation_.cluster.workers[index].joins, record.end);  // who never came has no time
+    record.begin = std::min(simulation_.cluster.workers[index].joins,
+                            record.end);  // a worker that never joined has no time
     record.journal = std::move(workers_[index]->journal());
   }
   if (service_ && rank == blueprint_.place.server) record::add_service(record, service_->journal());

@@ -1,4 +1,4 @@
-// The simulated world: scheduler, network, workers, services, and what happens to them.
+// The simulated world: scheduler, network, workers, services, and the faults that happen to them.
 #pragma once
 
 #include <deque>
@@ -30,17 +30,17 @@ class Universe final : public Conductor {
   void beside(SimWorker& worker, runtime::Task<> task, std::string name) override;
 
  private:
-  // Who a rank is and what became of it.
+  // The state and the end of a rank.
   struct State {
     bool running = false;
-    bool present = false;  // its model counts: it was there at the start, or has begun a step
+    bool present = false;  // its model counts: it was present at the start, or has begun a step
     bool stalled = false;
     Time end{};
     std::string ended;
   };
 
   void start();
-  // Nobody is waited for who would come after the end.
+  // Workers that would join after the end are not waited for.
   bool over() const { return error_ || running_ == 0 || (scoreboard_.stop() && running_ == absent_); }
   runtime::Task<> work(SimWorker& worker);
   runtime::Task<> serve();
@@ -68,15 +68,15 @@ class Universe final : public Conductor {
   Scoreboard scoreboard_;
 
   int running_ = 0;
-  int absent_ = 0;                // of these: have not joined yet
+  int absent_ = 0;                // of these: not joined yet
   std::uint64_t most_steps_ = 0;  // begun by a worker
-  std::uint64_t last_step_;       // nobody begins a later one
+  std::uint64_t last_step_;       // no worker begins a later one
   std::exception_ptr error_;      // of a strategy, not of its world
 
-  std::vector<double> link_factors_;  // by host: what its bandwidth is divided by now
+  std::vector<double> link_factors_;  // by host: the present divisor of its bandwidth
 
   runtime::Scope faults_;
-  std::deque<runtime::Scope> scopes_;  // by rank; last, so that tasks go before what they use
+  std::deque<runtime::Scope> scopes_;  // by rank; last, so that tasks are destroyed before what they use
 };
 
 }  // namespace starling::sim

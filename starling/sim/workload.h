@@ -1,4 +1,4 @@
-// What simulated workers train: a source of gradients, or only of sizes and times.
+// The training task of simulated workers: a source of gradients, or only of sizes and times.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ class Workload {
   // Samples of a worker's step.
   virtual std::size_t batch() const = 0;
 
-  // True: there are sizes and times and no numbers; the functions below are not called.
+  // True: there are sizes and times but no numbers; the functions below are not called.
   virtual bool ghost() const { return false; }
 
   // Times that were measured or modelled; none: the step time of the run is spread over the sections.
@@ -62,7 +62,7 @@ class Workload {
   void check_sizes(std::size_t x, std::size_t gradient, std::size_t samples) const;
 };
 
-// What a workload needs to know of the run.
+// The facts about the run that a workload needs.
 struct WorkloadSetting {
   std::uint64_t seed = 1;  // of the data
   int workers = 1;
@@ -71,10 +71,10 @@ struct WorkloadSetting {
   double noise = 1;              // of quadratic: standard deviation of an element of a sample's gradient
 };
 
-// All that make_workload knows, as in "quadratic" and "replay:resnet50".
+// All names that make_workload knows, as in "quadratic" and "replay:resnet50".
 std::vector<std::string> workload_names();
 
-// InvalidArgument naming `what` and what there is, also for a setting out of range.
+// InvalidArgument naming `what` and the allowed names, also for a setting out of range.
 std::unique_ptr<Workload> make_workload(std::string_view text, const WorkloadSetting& setting,
                                         std::string_view what);
 

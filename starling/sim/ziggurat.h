@@ -31,7 +31,7 @@ class Ziggurat {
  private:
   static constexpr std::size_t kLayers = 256;
 
-  // What is not inside its layer's whole rectangle.
+  // The case of a value outside its layer's whole rectangle.
   double rest(std::size_t layer, double value, Random& random) const;
 
   // Right edges of the layers, from the lowest, whose edge is that of a rectangle as large as the layer with

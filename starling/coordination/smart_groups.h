@@ -1,6 +1,6 @@
 // Ripples' smart generator (Prague, ASPLOS'20).
 //
-//   Group buffer     Who is in a group that is not finished is given that one, and no new group is made.
+//   Group buffer     A worker in an unfinished group is given that group, and no new one is made.
 //   Group division   Else all idle workers are divided at random in groups of about k at once, so that the
 //                    requests that follow find their group ready and no two of the groups have a common
 //                    member.

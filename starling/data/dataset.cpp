@@ -14,7 +14,7 @@ namespace {
 
 struct Form {
   std::string_view name;
-  std::string_view argument;  // what follows the colon; empty if nothing does
+  std::string_view argument;  // the text after the colon; empty if there is none
   DataSet (*load)(const std::string& argument);
   Description (*describe)(const std::string& argument);
 

@@ -1,4 +1,4 @@
-// How the digits are drawn, as few points and the strokes through them.
+// The shapes of the digits, as few points and the strokes through them.
 #pragma once
 
 #include <cstddef>

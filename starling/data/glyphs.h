@@ -1,4 +1,4 @@
-// Handwritten-looking digits, drawn: a data set that needs no download.
+// Drawn digits that look handwritten: a data set that needs no download.
 #pragma once
 
 #include <cstddef>

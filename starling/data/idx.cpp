@@ -17,7 +17,7 @@ constexpr std::uint32_t kPictures = 0x00000803;
 constexpr std::uint32_t kLabels = 0x00000801;
 constexpr int kClasses = 10;
 constexpr std::uint32_t kMostSide = 4096;
-// Against small packed files that unpack to more than any machine has.
+// Guards against small packed files that unpack to more than any machine has.
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
 
 fs::path find_file(const fs::path& folder, std::string_view name) {
@@ -60,17 +60,9 @@ std::uint32_t read_side(InputFile& file, int header_bytes, std::string_view what
   return side;
 }
 
-// What a header promises to follow it.
-struct Promise {
-  std::uint64_t bytes = 0;
-  unsigned header_bytes = 0;
-  std::string text;  // "60000 labels"
-
-  std::string expected() const { return concat("; ", text, " need ", bytes + header_bytes); }
-};
-
-// As far as the file's size tells. Nothing is reserved for what cannot be there.
-void check_size(const InputFile& file, const Promise& promise) {
+// Reads exactly the rest after the header. Reserves no memory for bytes that cannot exist.
+std::vector<std::uint8_t> read_rest(InputFile& file, std::uint64_t bytes, int header_bytes,
+                                    const std::string& promise) {
   const std::uint64_t room = file.most_bytes();
   if (promise.bytes > kMostBytes) {
     file.refuse(
@@ -152,7 +144,7 @@ std::vector<std::uint8_t> read_labels(const fs::path& path, std::size_t pictures
 }
 
 Images read_part(const fs::path& folder, std::string_view pictures, std::string_view labels) {
-  // All names first: a half-copied folder is noticed before a long read.
+  // Looks for all files first: a half-copied folder is noticed before a long read.
   const fs::path picture_file = find_file(folder, pictures);
   const fs::path label_file = find_file(folder, labels);
   Images images = read_pictures(picture_file);

@@ -15,7 +15,7 @@ namespace starling::data {
 
 namespace fs = std::filesystem;
 
-// zlib's state and what was read for it.
+// zlib's state and its input.
 class Gunzip {
  public:
   Gunzip() {

@@ -1,4 +1,4 @@
-// A file that is read from front to back, by people who do not trust it.
+// A file that is read from front to back and is not trusted.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@ class Gunzip;
 
 class InputFile {
  public:
-  // kMayBe: a file that begins like gzip is unpacked while it is read, whatever its name; people rename them.
+  // kMayBe: a file that begins like gzip is unpacked while it is read, whatever its name, because people
+  // rename them.
   enum class Gzip { kNo, kMayBe };
 
   // InvalidArgument if there is no such file, or it is a folder, or may not be read.
@@ -28,8 +29,8 @@ class InputFile {
   // followed by something else.
   std::size_t read(std::span<std::uint8_t> bytes);
 
-  // No more than this can be read in all: the file's bytes, or, of a packed one, what these can unpack to.
-  // For checking what a header promises before any memory is reserved for it.
+  // At most this many bytes can be read in total: the file's bytes, or, for a packed file, what they can
+  // unpack to. For checking the sizes in a header before memory is reserved for them.
   std::uint64_t most_bytes() const;
 
   bool packed() const { return gunzip_ != nullptr; }
@@ -50,7 +51,7 @@ class InputFile {
   std::unique_ptr<Gunzip> gunzip_;
 };
 
-// InvalidArgument if it is not there or is no folder.
+// InvalidArgument if it does not exist or is not a folder.
 void check_folder(const std::filesystem::path& path);
 
 }  // namespace starling::data

@@ -1,4 +1,4 @@
-// Pictures of noise: something to compute on where only the time counts.
+// Pictures of noise, for computations where only the time counts.
 #pragma once
 
 #include <cstddef>

@@ -23,10 +23,9 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-// The file is there completely or not at all. The tensors keep their order in the header; the bytes of wide
-// elements come first, so that every tensor is aligned to its elements. InvalidArgument if a tensor's bytes
-// do not match its shape and dtype, a name is taken twice, or a text is not UTF-8; Error if the file cannot
-// be written.
+// The file is complete or absent. The tensors keep their order in the header; the bytes of wide elements come
+// first, so that every tensor is aligned to its elements. InvalidArgument if a tensor's bytes do not match
+// its shape and dtype, a name occurs twice, or a text is not UTF-8; Error if the file cannot be written.
 void write_safetensors(const std::filesystem::path& path, const TensorFile& file);
 
 // The tensors in the order of the header. InvalidArgument naming the file and the damage.

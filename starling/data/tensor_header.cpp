@@ -23,7 +23,7 @@ constexpr Dtype kDtypes[] = {{"F64", 8}, {"F32", 4}, {"F16", 2},  {"BF16", 2},  
                              {"I32", 4}, {"I16", 2}, {"I8", 1},   {"U64", 8},     {"U32", 4},
                              {"U16", 2}, {"U8", 1},  {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
 
-// JSON keeps the last of two equal keys without a word.
+// JSON silently keeps the last of two equal keys.
 Json parse_json(std::string_view text) {
   std::set<std::string> keys;
   std::string twice;
@@ -88,7 +88,7 @@ void check_entry(const TensorEntry& entry, std::uint64_t data_bytes) {
                                "] of ", entry.dtype, " needs ", needed));
 }
 
-// As the format demands: every byte belongs to one tensor.
+// The format demands that every byte belongs to exactly one tensor.
 void check_cover(const std::vector<TensorEntry>& entries, std::uint64_t data_bytes) {
   std::vector<const TensorEntry*> sorted;
   sorted.reserve(entries.size());

@@ -1,4 +1,4 @@
-// The header of a safetensors file as text, apart from the file.
+// The header of a safetensors file as text, separate from the file.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace starling::data {
 
-// Where a tensor's bytes are, counted from the end of the header.
+// The position of a tensor's bytes, counted from the end of the header.
 struct TensorEntry {
   std::string name;
   std::string dtype;
@@ -33,7 +33,7 @@ std::uint64_t bytes_of(std::string_view dtype, const std::vector<std::int64_t>& 
 // JSON, padded with spaces to a multiple of 8 bytes. InvalidArgument if a text is not UTF-8.
 std::string format_header(const TensorHeader& header);
 
-// Checks all that a header can be wrong in, for `data_bytes` bytes behind it. InvalidArgument with the
+// Checks everything that can be wrong in a header followed by `data_bytes` bytes. InvalidArgument with the
 // reason.
 TensorHeader parse_header(std::string_view text, std::uint64_t data_bytes);
 

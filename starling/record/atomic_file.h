@@ -1,4 +1,4 @@
-// A file that is there completely or not at all.
+// A file that is complete or absent.
 #pragma once
 
 #include <filesystem>
@@ -30,8 +30,9 @@ class DescriptorBuffer : public std::streambuf {
   std::vector<char> buffer_;
 };
 
-// Written without a name, which publish() gives it; without publish() it is gone, even if the process is
-// killed. Where the file system cannot do that it is written as PATH.part, which a killed process leaves.
+// The file is written without a name, which publish() gives it; without publish() it disappears, even if the
+// process is killed. Where the file system cannot do that it is written as PATH.part, which a killed process
+// leaves.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);

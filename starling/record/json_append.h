@@ -1,4 +1,4 @@
-// Numbers as JSON text, appended without the detour over streams: a trace has millions of them.
+// Numbers as JSON text, appended without streams: a trace has millions of them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ void append(std::string& text, std::int64_t number);
 void append(std::string& text, std::uint64_t number);
 inline void append(std::string& text, int number) { append(text, std::int64_t{number}); }
 
-// The shortest form that reads back as the same number; null for what JSON has no number for.
+// The shortest form that reads back as the same number; null for values that JSON cannot represent.
 void append(std::string& text, double number);
 
 // Exact to the nanosecond.

@@ -8,7 +8,7 @@
 
 namespace starling::record {
 
-// Plain text, ended by a new line. Of more than 24 workers it shows the first and last few and the one that
+// Plain text, ended by a new line. With more than 24 workers it shows the first and last few and the one that
 // is waited for most.
 std::string report_text(const RunRecord& run, const WaitAnalysis& waits);
 

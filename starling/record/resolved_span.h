@@ -1,4 +1,4 @@
-// What a rank really did: spans after it was found out how much of a wait was waiting, and for whom.
+// A span of a rank after the analysis: how much of a wait was waiting, and for which rank.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ enum class Doing : std::uint8_t { kCompute, kUpdate, kWait, kTransfer, kServe };
 struct ResolvedSpan {
   Doing doing = Doing::kCompute;
   bool background = false;
-  Rank whom = kNobody;  // kWait: who is to blame, kServe: for whom
+  Rank whom = kNobody;  // kWait: the rank to blame; kServe: the rank that was served
   Time begin{};
   Time end{};
-  Detail detail{};  // of the span that it is a piece of
+  Detail detail{};  // of the span that it is a part of
 };
 
 }  // namespace starling::record

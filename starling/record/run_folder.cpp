@@ -18,14 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// For the files whose size nobody estimates, and for whoever else writes to the disk meanwhile.
+// For files whose size is not estimated, and for other programs that write to the disk meanwhile.
 constexpr std::uint64_t kReserveBytes = 16 << 20;
 
 [[noreturn]] void refuse(const fs::path& path, std::string_view why) {
   throw InvalidArgument(concat("--out: '", path.string(), "' ", why));
 }
 
-// Folders that were created for a run that is then refused go again.
+// Removes folders again that were created for a run that is then refused.
 class Created {
  public:
   Created() = default;
@@ -64,7 +64,8 @@ void check_empty(const fs::path& path, std::string_view what) {
   if (!empty) refuse(path, concat("is not empty; --force replaces the ", what, " that is in it"));
 }
 
-// Asking for permissions would not do: a file system may be read-only, of fixed content, or out of quota.
+// Checking permissions would not be enough: a file system may be read-only, of fixed content, or out of
+// quota.
 void check_writable(const fs::path& path) {
   const fs::path probe = path / concat(".starling-probe-", ::getpid());
   Descriptor file(::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));

@@ -1,4 +1,4 @@
-// The folder that a run, or something else, is written to, as in --out DIR.
+// The folder that a run, or another command, writes to, as in --out DIR.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace starling::record {
 
-// All that a run leaves.
+// All files of a run.
 inline constexpr std::string_view kRunFiles[] = {"run.json", "events.jsonl", "summary.json", "trace.json",
                                                  "model.safetensors"};
 
-// What a folder is for: a word for it in messages, and its files.
+// The purpose of a folder: a word for it in messages, and its files.
 struct Contents {
   std::string_view what;
   std::span<const std::string_view> files;
@@ -24,23 +24,23 @@ inline constexpr Contents kRun{"run", kRunFiles};
 
 class RunFolder {
  public:
-  // To be made before the work, so that hours of it are not lost to a mistyped name. Creates the folder.
+  // Made before the work, so that hours of it are not lost to a mistyped name. Creates the folder.
   // InvalidArgument, and no folder is created, if that is impossible, if it is not empty (with `force`: the
-  // files of earlier contents are removed, no others are touched), if nothing can be written there, or if the
+  // files of earlier contents are removed, no others are touched), if nothing can be written to it, or if the
   // disk has less room than the expected bytes and a reserve.
   explicit RunFolder(std::filesystem::path path, bool force = false, std::uint64_t expected_bytes = 0,
                      const Contents& contents = kRun);
 
-  // One that is there and was checked before, by the process that started this one.
+  // An existing folder that was checked before, by the process that started this one.
   static RunFolder existing(std::filesystem::path path);
 
   const std::filesystem::path& path() const { return path_; }
 
-  // The file is there completely or not at all (atomic_file.h). Error with the system's reason.
+  // The file is complete or absent (atomic_file.h). Error with the system's reason.
   void write(std::string_view name, std::string_view text) const;
 
-  // The same for what is too big to be held in memory. `body` need not look after the stream's state; what it
-  // throws is passed on, and there is no file then.
+  // The same for contents that are too large for memory. `body` need not check the stream's state; its
+  // exceptions are passed on, and there is no file then.
   void write(std::string_view name, const std::function<void(std::ostream&)>& body) const;
 
  private:

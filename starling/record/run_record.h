@@ -1,4 +1,4 @@
-// A finished run, real or simulated, as the two worlds hand it to the summary, the trace and the tables.
+// A finished run, real or simulated, as input for the summary, the trace and the tables.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct RankRecord {
   std::uint64_t messages_sent = 0;
   Time begin{};
   Time end{};         // of its last step, or of its death
-  std::string ended;  // empty: it did all it should; else why not, as in "killed at 2.5 s"
+  std::string ended;  // empty: it did all its work; otherwise why not, as in "killed at 2.5 s"
 };
 
-// What a service noted goes into the record of the rank it ran on. Beside a worker its work is background:
+// Adds the notes of a service to the record of the rank it ran on. Beside a worker its work is background:
 // the worker did something else meanwhile.
 inline void add_service(RankRecord& record, const Journal& service) {
   for (Span span : service.spans) {

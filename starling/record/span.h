@@ -1,4 +1,4 @@
-// What a rank did when. Both worlds write these; the analysis, the summary and the trace read them.
+// A rank's activity over time. Both worlds write spans; the analysis, the summary and the trace read them.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,18 @@ inline constexpr Rank kNobody = -1;
 enum class Activity : std::uint8_t {
   kCompute,  // forward and backward
   kUpdate,   // an optimiser step
-  kWait,     // for a message of `whom`, its time on the wire included
-  kMeet,     // in a collective; how long for the last one to come and how long for bytes is found out later
+  kWait,     // for a message of `whom`, including its time on the wire
+  kMeet,     // in a collective; the analysis later tells waiting for the last one from transfer
   kServe,    // a service worked for `whom`
   kHold,     // a service kept `whom` waiting because of `because`; may overlap anything
 };
 
-// What a span of computing or meeting was about, where that is told.
+// The subject of a span of computing or meeting, if it is known.
 struct Detail {
   enum class Kind : std::uint8_t { kNone, kForward, kBackward, kAllReduce, kReduceScatter, kAllGather };
   Kind kind = Kind::kNone;
-  std::uint32_t step = 0;   // that it belongs to, counted from 1: an all-gather of step 3 may go on in step 4
+  std::uint32_t step =
+      0;  // the step it belongs to, counted from 1: an all-gather of step 3 may run in step 4
   std::uint32_t first = 0;  // sections [first, last) of the model
   std::uint32_t last = 0;
 
@@ -31,10 +32,10 @@ struct Detail {
 
 struct Span {
   Activity activity = Activity::kCompute;
-  bool background = false;  // went on beside the worker's own doing, as an exchange during compute does
+  bool background = false;  // beside the worker's own activity, as an exchange during compute
   Rank whom = kNobody;
   Rank because = kNobody;     // kHold only
-  std::uint64_t meeting = 0;  // kMeet only: the same number for all who meet, no other meeting has it
+  std::uint64_t meeting = 0;  // kMeet only: the same number for all members, unique among meetings
   Time begin{};
   Time end{};
   Detail detail{};

@@ -27,7 +27,7 @@ Json list(const RunRecord& run, bool workers, Value value) {
   return entries;
 }
 
-// Strategies without a server note nothing: their gradients are applied to the model they were computed from.
+// Strategies without a server note nothing: they apply gradients to the model they were computed from.
 Json staleness(const RunRecord& run) {
   Staleness all;
   for (const RankRecord& record : run.ranks) all.merge(record.journal.staleness);
@@ -85,7 +85,7 @@ void add_progress(Json& json, const RunRecord& run) {
   }
 }
 
-// Of a real run: what it was for.
+// Only for a real run: the result on the test set.
 void add_test(Json& json, const RunRecord& run) {
   json["test_accuracy"] = number(run.final_accuracy);
   Json curve = Json::array();

@@ -18,7 +18,7 @@ bool disjoint(const std::vector<Span>& spans) {
   return std::adjacent_find(spans.begin(), spans.end(), overlap) == spans.end();
 }
 
-// Cuts off what lies in an earlier one.
+// Cuts off the part that overlaps an earlier one.
 template <class Item>
 void clip(std::vector<Item>& items, bool (*related)(const Item&, const Item&)) {
   std::size_t kept = 0;
@@ -29,7 +29,8 @@ void clip(std::vector<Item>& items, bool (*related)(const Item&, const Item&)) {
   items.resize(kept);
 }
 
-// The waiting spans with the working ones cut out, and these, by time. Both lists are without overlap.
+// The waiting spans with the working ones cut out, together with these, by time. Neither list overlaps
+// itself.
 std::vector<Span> lay_over(const std::vector<Span>& work, const std::vector<Span>& waiting) {
   std::vector<Span> all = work;
   auto next = work.begin();

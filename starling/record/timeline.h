@@ -1,4 +1,4 @@
-// The journals put in order, so that it can be asked quickly what a rank was doing during somebody's wait.
+// The journals in order, so that the analysis can quickly find what a rank was doing during another's wait.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace starling::record {
 
-// Who came last to a meeting, and when. Of those who came at the same time it is the lowest rank.
+// The last rank to arrive at a meeting, and when. The lowest rank of those that arrived at the same time.
 struct Arrival {
   Rank last = kNobody;
   Time time{};
@@ -18,7 +18,7 @@ struct Arrival {
 
 class Meetings {
  public:
-  // A rank comes when the first of its spans of that meeting begins, in the background or not.
+  // A rank arrives when the first of its spans of that meeting begins, in the background or not.
   explicit Meetings(const RunRecord& run);
 
   // The part of a rank's kMeet span before this time was waiting for last(); its begin if there was none.
@@ -29,16 +29,16 @@ class Meetings {
   std::unordered_map<std::uint64_t, Arrival> arrivals_;
 };
 
-// The rank's own spans, without kHold and without background, by time and without overlap. Those of a rank
-// that trains and serves at once may overlap in the journal: work then goes before waiting, and of two alike
-// the one that began earlier.
+// The rank's own spans, without kHold and without background, by time and without overlap. The spans of a
+// rank that trains and serves at once may overlap in the journal: work then goes before waiting, and of two
+// alike the one that began earlier.
 std::vector<Span> own_spans(const Journal& journal);
 
-// What these leave out of spans with a detail, as background: two collectives may end beside each other, and
-// the whole of both is to be seen.
+// The parts of spans with a detail that `own` leaves out, as background: two collectives may end beside each
+// other, and both should be visible in full.
 std::vector<Span> covered_spans(const Journal& journal, const std::vector<Span>& own);
 
-// A time in which the rank worked, or waited for somebody. Between blocks it did nothing that is known, or
+// A time in which the rank worked, or waited for another. Between blocks its activity is unknown, or it
 // exchanged bytes.
 struct Block {
   Time begin{};
@@ -59,7 +59,7 @@ class Timeline {
  public:
   Timeline(const RankRecord& record, const Meetings& meetings);
 
-  // What overlaps the time; the first and the last may reach beyond it.
+  // The blocks that overlap the time; the first and the last may reach beyond it.
   std::span<const Block> blocks(Time from, Time to) const;
   std::span<const Hold> holds(Rank whom, Time from, Time to) const;
 
@@ -68,7 +68,7 @@ class Timeline {
   void add_holds(const Journal& journal);
 
   std::vector<Block> blocks_;  // by time; work without a gap is one block
-  std::vector<Hold> holds_;    // by whom, then by time; those of one `whom` do not overlap
+  std::vector<Hold> holds_;    // by `whom`, then by time; those of one `whom` do not overlap
 };
 
 }  // namespace starling::record

@@ -91,7 +91,7 @@ void append_name(std::string& text, const ResolvedSpan& piece) {
   }
 }
 
-// A wait is named after the one to blame, so that what it was part of has to be told here.
+// A wait is named after the rank to blame, so the collective that it was part of is named here.
 void append_detail(std::string& text, const ResolvedSpan& piece) {
   text += ",\"args\":{";
   if (piece.doing == Doing::kWait) {
@@ -124,11 +124,11 @@ void write_piece(Writer& writer, int process, int track, const ResolvedSpan& pie
   writer.end();
 }
 
-// The tracks of one kind of doing in one process: the first for the rank's own, the others for the
-// background; where there is no own, all.
+// The tracks of one kind of activity in one process: the first for the rank's own, the others for the
+// background; all for the background if the rank has none of its own.
 class Tracks {
  public:
-  // The pieces of the background must come after the own ones, and by time.
+  // Background spans must come after the own ones, and by time.
   int track_for(const ResolvedSpan& piece, int kind) {
     if (!piece.background) {
       ends_.assign(1, Time::max());
@@ -155,7 +155,7 @@ class Tracks {
  private:
   static int number(int kind, int lane) { return 1 + kind + kKinds * lane; }
 
-  std::vector<Time> ends_;  // of what lies on each track so far
+  std::vector<Time> ends_;  // of the last span on each track so far
 };
 
 // Numbered from 1: viewers take process 0 for the idle one.

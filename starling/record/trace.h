@@ -11,10 +11,10 @@
 
 namespace starling::record {
 
-// A process per rank, in it a track per kind of doing. Events of one track do not overlap: those of the
-// background have tracks of their own, as many as it takes ("transfer 2", "transfer 3"). What
-// has a detail is named after it. The loss is a counter beside the ranks. Whether all could be written is the
-// stream's to tell.
+// One process per rank, with one track per kind of activity. Events of one track do not overlap: background
+// events have tracks of their own, as many as it takes ("transfer 2", "transfer 3"). An event with a detail
+// is named after it. The loss is a counter beside the ranks. The stream's state tells whether everything was
+// written.
 void write_trace(std::ostream& out, const RunRecord& run, const WaitAnalysis& waits);
 
 }  // namespace starling::record

@@ -1,9 +1,9 @@
-// Who waited for whom, found out from the journals of a run.
+// Finds out from the journals of a run which rank waited for which.
 //
-// In a meeting everybody waits for the last one to come; the rest of it is transfer. A wait for j is looked
-// into: while j worked, j is waited for; while j itself waited for k, so is k, and what k did is looked into
-// in turn; while j's service held the waiting one because of k, k is. All else is transfer if j was to send a
-// message: it was on its way, or the chain came back to somebody already in it.
+// In a meeting every rank waits for the last one to arrive; the rest of it is transfer. For a wait for j the
+// analysis examines j: while j worked, j is waited for; while j itself waited for k, so is k, and k is
+// examined in turn; while j's service held the waiting rank because of k, k is waited for. The rest is
+// transfer: the message was on its way, or the chain came back to a rank that is already in it.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ struct WaitedFor {
   Duration time{};
 };
 
-// Between a rank's begin and end and without what went on in the background, so that the sum of the five
-// never exceeds end - begin.
+// Between a rank's begin and end and without background, so that the sum of the five never exceeds end -
+// begin.
 struct RankTimes {
   Duration computing{};
   Duration updating{};
@@ -29,15 +29,15 @@ struct RankTimes {
   Duration serving{};
   std::vector<WaitedFor> waited_for;  // by rank; adds up to `waiting`
   Rank most_waited_for = kNobody;     // the lowest of equals
-  Duration blame{};  // what the workers waited for this rank; those that only serve do not count
+  Duration blame{};  // how long the workers waited for this rank; ranks that only serve do not count
 };
 
 struct WaitAnalysis {
   std::vector<RankTimes> ranks;
-  // Of each rank, its own by time and without overlap, then those of the background by time.
+  // The spans of each rank: its own by time and without overlap, then those of the background by time.
   //
-  // Where somebody waited for a service that took up and laid down its work very often meanwhile, the waiting
-  // is one piece and the transfer another after it; their lengths are right.
+  // Where a rank waited for a service that often interrupted its work meanwhile, the waiting is one span and
+  // the transfer another after it; their lengths are right.
   std::vector<std::vector<ResolvedSpan>> pieces;
   std::optional<Rank> most_waited_for;  // most blame, the lowest of equals; none if nobody waited
 };

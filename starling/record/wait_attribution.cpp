@@ -7,8 +7,8 @@ namespace {
 
 // Longer chains of ranks that wait for each other are not followed to their end.
 constexpr std::size_t kLongestChain = 64;
-// A wait is not cut in more pieces than this if they tell nothing but that a service was busy off and on. It
-// bounds time and memory when thousands wait for a service that works for thousands.
+// A wait is not cut in more parts than this if they show only that a service was busy off and on. It bounds
+// time and memory when thousands wait for a service that works for thousands.
 constexpr std::size_t kMostBlocks = 32;
 
 }  // namespace
@@ -30,7 +30,7 @@ void WaitAttribution::resolve_meeting(Rank rank, const Span& span) {
   }
 }
 
-// Merges what is alike. That is never of two spans, so their details cannot differ.
+// Merges equal neighbours. They are never of two spans, so their details cannot differ.
 void WaitAttribution::add(Doing doing, Rank whom, Time begin, Time end) {
   if (end <= begin) return;
   if (pieces_.size() > first_) {
@@ -43,7 +43,7 @@ void WaitAttribution::add(Doing doing, Rank whom, Time begin, Time end) {
   pieces_.push_back({doing, background_, whom, begin, end, detail_});
 }
 
-// The last of the chain waits for `whom`.
+// The last rank of the chain waits for `whom`.
 void WaitAttribution::follow(Rank whom, Time from, Time to) {
   if (!known(whom) || std::find(chain_.begin(), chain_.end(), whom) != chain_.end()) {
     add(Doing::kTransfer, kNobody, from, to);
@@ -56,8 +56,8 @@ void WaitAttribution::follow(Rank whom, Time from, Time to) {
   }
 }
 
-// What did the last of the chain do, for which the one before it waits? Holding goes before all else: the
-// rank may be a worker and a service at once, and then its other doings are the worker's.
+// Examines the last rank of the chain, for which the one before it waits. Holding goes before all else: the
+// rank may be a worker and a service at once, and then its other activities are the worker's.
 void WaitAttribution::look(Time from, Time to) {
   const Rank waiting = chain_[chain_.size() - 2];
   for (const Hold& hold : timeline().holds(waiting, from, to)) {

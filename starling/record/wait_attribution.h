@@ -1,4 +1,4 @@
-// Cuts a wait into waiting, for whoever is at the end of the chain, and transfer.
+// Cuts a wait into waiting, for the rank at the end of the chain, and transfer.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ class WaitAttribution {
   WaitAttribution(const std::vector<Timeline>& timelines, std::vector<ResolvedSpan>& pieces)
       : timelines_(timelines), pieces_(pieces) {}
 
-  // Appends the pieces of the rank's kWait span, by time and without a gap.
+  // Appends the parts of the rank's kWait span, by time and without a gap.
   void resolve(Rank rank, const Span& span);
 
-  // The same for the part of a meeting before `span.whom`, the last one, had come. Nothing is on its way
-  // then: what is not waiting for another is waiting for the last one.
+  // The same for the part of a meeting before `span.whom`, the last one, had arrived. Nothing is in flight
+  // then: time that is not waiting for another rank is waiting for the last one.
   void resolve_meeting(Rank rank, const Span& span);
 
  private:
@@ -33,9 +33,9 @@ class WaitAttribution {
 
   const std::vector<Timeline>& timelines_;
   std::vector<ResolvedSpan>& pieces_;
-  std::vector<Rank> chain_;  // who waits, for whom it waits, for whom that one waits, ...
-  std::size_t first_ = 0;    // of the pieces of this wait
-  // Of the span whose wait it is.
+  std::vector<Rank> chain_;  // the rank that waits, the rank it waits for, the rank that one waits for, ...
+  std::size_t first_ = 0;    // of the parts of this wait
+  // Of the span to which the wait belongs.
   bool background_ = false;
   Detail detail_;
 };

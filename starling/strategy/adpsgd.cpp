@@ -10,8 +10,8 @@ namespace starling::strategy {
 
 namespace {
 
-// Whom a worker may ask. Only those that are out are written down: with everybody as a candidate of
-// everybody, thousands of simulated workers have no room for lists.
+// The workers that a worker may ask. Only the excluded ones are stored: if every worker may ask every other,
+// thousands of simulated workers have no room for lists.
 class Candidates {
  public:
   explicit Candidates(Group ranks) : ranks_(std::move(ranks)), count_(ranks_.size()) {}
@@ -20,7 +20,7 @@ class Candidates {
     out_.insert(static_cast<std::size_t>(self));
   }
 
-  // None if nobody is left.
+  // None if no candidate is left.
   std::optional<Rank> draw(Member& self) {
     while (out_.size() < count_) {
       const std::size_t index = draw_index(self.random());
@@ -39,7 +39,7 @@ class Candidates {
  private:
   Rank rank_of(std::size_t index) const { return ranks_.empty() ? static_cast<Rank>(index) : ranks_[index]; }
 
-  // Uniformly among those that are not out.
+  // Draws uniformly among those that are not excluded.
   std::size_t draw_index(Random& random) const {
     std::size_t index = random.below(count_ - out_.size());
     for (const std::size_t taken : out_) {

@@ -4,18 +4,18 @@
 //
 //   x_i, x_j <- (x_i + x_j) / 2,   then   x_i <- x_i - eta g_i(x_i as it was when the step began)
 //
-// Nobody waits for somebody's computing: whoever is asked answers beside its own (pair_exchange.h). A step
-// takes max(computing, exchange). Exchanges of one worker come one after the other.
+// Nobody waits for another worker's computation: a worker that is asked answers beside its own
+// (pair_exchange.h). A step takes max(computing, exchange). Exchanges of one worker follow one another.
 //
-//   bipartite  even ranks ask odd ones, on an exponential graph; odd ranks only answer. Whoever asks is never
-//              asked, so no exchange waits for a chain of others, and there is no deadlock.
-//   any        everybody asks anybody. The one of lower rank is reserved first, which rules out deadlocks.
+//   bipartite  even ranks ask odd ones, on an exponential graph; odd ranks only answer. A worker that asks is
+//              never asked, so no exchange waits for a chain of others, and there is no deadlock.
+//   any        every worker asks any other. The lower rank is reserved first, which rules out deadlocks.
 //              One exchange of a random pair of n multiplies the expected squared distance from the mean by
 //              1 - 1/(n-1).
 //
 // Bytes sent per worker and step: on average M (bipartite) or 2 M (any); not known beforehand, as fast
-// workers ask more often. A worker that dies or has made its last step is no longer asked; who finds nobody
-// trains alone.
+// workers ask more often. A worker that dies or has made its last step is no longer asked; a worker without a
+// partner trains alone.
 #pragma once
 
 #include "starling/coordination/topology.h"

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMega = std::size_t{1} << 20;
 
-// As the systems that the schedules are named after have it.
+// The defaults of the systems that the schedules are named after.
 std::size_t usual_fusion(const std::string& schedule) {
   if (schedule == "wfbp") return 1;
   if (schedule == "horovod") return 128 * kMega;
@@ -96,7 +96,7 @@ std::optional<std::uint64_t> all_reduce_bytes(const Options& options, int worker
   const auto members = static_cast<std::size_t>(workers);
   const Algorithm algorithm = algorithm_of(options).value_or(
       collective::Selection::hosts().choose(elements * sizeof(float), members));
-  if (algorithm == Algorithm::kHierarchical) return {};  // depends on who shares a host
+  if (algorithm == Algorithm::kHierarchical) return {};  // depends on which workers share a host
   const collective::Call call{.algorithm = algorithm, .members = members, .count = elements};
   return cost_of(call, static_cast<std::size_t>(rank)).bytes;
 }
@@ -124,7 +124,7 @@ StrategyEntry allreduce_row() {
       .make = make<AllReduce>,
       .bytes_sent = [](const Options& options, const Shape& shape,
                        Rank rank) -> std::optional<std::uint64_t> {
-        // Elsewhere the sizes of the buckets decide.
+        // With a schedule the sizes of the buckets decide.
         if (options.text("schedule") != "none") return {};
         const auto once = all_reduce_bytes(options, shape.workers, shape.elements, rank);
         return once ? std::optional(shape.steps * *once) : std::nullopt;

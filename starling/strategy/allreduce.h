@@ -21,9 +21,9 @@ class AllReduce final : public Strategy {
 
  private:
   Task<> run_whole(Worker& self) const;
-  // The step waits for all that is under way.
+  // The step waits for all transfers.
   Task<> run_and_wait(Worker& self, BucketSchedule& schedule) const;
-  // It is waited for in the next forward pass.
+  // The next forward pass waits for them.
   Task<> run_on(Worker& self, BucketSchedule& schedule) const;
 
   std::string schedule_;
@@ -34,11 +34,11 @@ class AllReduce final : public Strategy {
 
 StrategyEntry allreduce_row();
 
-// Shared with the other strategies that average over everyone.
+// Shared with the other strategies that average over all workers.
 OptionSpec algorithm_option();
 collective::Choice algorithm_of(const Options& options);
-// What rank `rank` of `workers` sends for one all-reduce of `elements` float32. Nothing where that depends on
-// who shares a host.
+// The bytes that rank `rank` of `workers` sends for one all-reduce of `elements` float32. None if that
+// depends on which workers share a host.
 std::optional<std::uint64_t> all_reduce_bytes(const Options& options, int workers, std::size_t elements,
                                               Rank rank);
 

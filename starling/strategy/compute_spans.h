@@ -1,4 +1,4 @@
-// Notes what a worker computes section by section. Neighbouring sections of one part that follow each other
+// Notes a worker's computation section by section. Neighbouring sections of one part that follow each other
 // without a break become one span.
 #pragma once
 
@@ -10,9 +10,9 @@ class ComputeSpans {
  public:
   explicit ComputeSpans(Member& self) : self_(self) {}
 
-  // These sections were computed from then until now; `listener` tells which belong together.
+  // These sections were computed from then until now; `listener` says which belong together.
   void note(const record::Detail& what, const StepListener& listener, Time begin);
-  // Nothing follows without a break.
+  // Ends the current span: what follows begins a new one.
   void close();
 
  private:

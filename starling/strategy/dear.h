@@ -8,7 +8,7 @@
 // else to do during the backward pass: an all-gather begins as soon as its reduce-scatter is over and nothing
 // more urgent is ready, which is any reduce-scatter and any all-gather of sections further to the front.
 //
-// What is gathered:
+// The option `gather`:
 //   weights    after the reduce-scatter each worker updates its slice of the bucket and the slices are
 //              gathered: every worker has 1/n of the optimiser's work and state;
 //   gradients  as in the paper: the mean gradients are gathered, and every worker updates everything, section

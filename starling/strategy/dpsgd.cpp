@@ -30,7 +30,7 @@ class Neighbourhood final : public StepListener {
     }
   }
 
-  // Those who are lost have nothing to say.
+  // Lost neighbours send nothing.
   Task<> finish() {
     for (std::size_t i = 0; i < neighbours_.size(); ++i) {
       neighbours_[i].heard = false;

@@ -9,8 +9,8 @@
 // step.
 //
 // A step takes as long as the slowest of a worker and its neighbours; a straggler slows its neighbours, these
-// theirs. Bytes sent per worker and step: d M. A worker that dies is left out by its neighbours, which keep
-// its share of the weight for themselves; the graph may fall apart then.
+// theirs. Bytes sent per worker and step: d M. The neighbours of a worker that dies leave it out and keep its
+// share of the weight for themselves; the graph may become disconnected.
 #pragma once
 
 #include "starling/coordination/topology.h"

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kIssueBits = 10, kVectorBits = 4, kNumberBits = 42;
 
-// A vector is averaged once in an issue of a group.
+// A vector is averaged once in each issue of a group.
 Tag tag_of(const GroupTurn& meeting, std::size_t vector) {
   const std::uint64_t number = meeting.number & ((std::uint64_t{1} << kNumberBits) - 1);
   const std::uint64_t issue = meeting.issue & ((1U << kIssueBits) - 1);
@@ -20,7 +20,7 @@ Tag tag_of(const GroupTurn& meeting, std::size_t vector) {
                           (((number << kIssueBits) | issue) << kVectorBits) | (vector & 0xf));
 }
 
-// What goes on beside the worker shares its groups with it.
+// The task beside the worker shares the groups with it.
 Task<> listen(std::shared_ptr<GroupSource> groups) { co_await groups->listen(); }
 
 Task<> generate(std::shared_ptr<GroupGenerator> generator) { co_await generator->run(); }

@@ -1,4 +1,4 @@
-// A worker's partial all-reduces: takes the groups from where they come and averages with them.
+// A worker's partial all-reduces: takes groups from their source and averages with their members.
 #pragma once
 
 #include <memory>
@@ -11,21 +11,21 @@
 
 namespace starling::strategy {
 
-// The groups of a worker, and the generator, which goes on beside it and is at work if it is its turn.
+// The groups of a worker, and the generator, which runs beside it and is active when it is its turn.
 std::shared_ptr<coordination::GroupSource> join_groups(Worker& self, const coordination::GroupRules& rules);
 
 // Averages vectors of equal meaning with the members of groups.
 class GroupAveraging {
  public:
-  // Equal weights, or those that the meetings have.
+  // Uses equal weights, or those of the groups.
   GroupAveraging(Worker& self, std::shared_ptr<coordination::GroupSource> groups, bool weighted)
       : self_(self), groups_(std::move(groups)), weighted_(weighted) {}
 
-  // One synchronisation: all groups that it takes.
+  // One synchronisation: runs all its groups.
   Task<> synchronise(const std::vector<Data>& vectors);
-  // The same while the worker computes, which is over at a time that may be filled in meanwhile.
+  // The same while the worker computes; `computed` is the end of that, and may be filled in meanwhile.
   Task<> synchronise_beside(const std::vector<Data>& vectors, const std::optional<Time>& computed);
-  // The groups that the worker is in yet, when it has made its last step.
+  // Runs the groups that the worker is still in, after its last step.
   Task<> leave(const std::vector<Data>& vectors);
 
  private:

@@ -13,14 +13,15 @@ using collective::Reduction;
 std::uint64_t adacomm_period(std::uint64_t first_period, std::uint64_t period, double first_loss,
                              double loss) {
   const double ratio = loss / first_loss;
-  if (!std::isfinite(ratio) || ratio < 0) return period;  // no losses to go by, as in a replay
+  if (!std::isfinite(ratio) || ratio < 0) return period;  // no losses, as in a replay
   const double wanted = std::ceil(static_cast<double>(first_period) * std::sqrt(ratio));
   if (wanted < static_cast<double>(period))
     return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(wanted));
   return (period + 1) / 2;
 }
 
-// How far a worker is; the period is the same on all, since all see the same mean loss. Kept in checkpoints.
+// A worker's progress; the period is the same on all, because all see the same mean loss. Part of
+// checkpoints.
 struct LocalSgd::Progress {
   std::uint64_t period = 0;
   std::uint64_t alone = 0;     // steps since the last average
@@ -35,7 +36,7 @@ struct LocalSgd::Progress {
 Task<> LocalSgd::adapt(Worker& self, Progress& now, const collective::SharedGroup& everyone) const {
   ++now.averages;
   if (!adaptive_ || now.averages % check_ != 0) co_return;
-  // Who had no samples all the while has no loss and, nearly, no weight.
+  // A worker that had no samples all the while has no loss and nearly no weight.
   double loss = now.count > 0 ? now.losses / static_cast<double>(now.count) : 0;
   const double weight = now.count > 0 ? static_cast<double>(now.count) : 1e-30;
   const Reduction how = self.equal_batches() ? Reduction::mean() : Reduction::weighted_mean(weight);
@@ -69,7 +70,7 @@ Task<> LocalSgd::run(Worker& self) const {
     co_await adapt(self, now, everyone);
     now.alone = 0;
   }
-  // The run yields one model.
+  // The run ends with one model.
   if (now.alone > 0) co_await average_models(self, everyone, self.step(), algorithm_);
 }
 

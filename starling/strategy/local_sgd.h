@@ -7,7 +7,7 @@
 //
 //   tau <- ceil(tau_0 sqrt(F / F_0))  if that is less than tau,  else  ceil(tau / 2)
 //
-// tau_0 is the option `period`; the search for it by trial runs, which some versions do first, is not made.
+// tau_0 is the option `period`; some versions search for it by trial runs first, which this one does not.
 //
 // A round takes max_i (sum of i's step times) + t_ar: jitter averages out over a period, a steady straggler
 // does not. Bytes sent per worker and step: 2 M (n-1)/(n tau) with ring or halving.

@@ -1,5 +1,5 @@
-// The options of a strategy: declared once, in its row of the registry, with type, default, range and help.
-// The command line, the documentation and the tests read the declarations; the strategy reads the values.
+// The options of a strategy: declared once, in its registry entry, with type, default, range and help. The
+// command line, the documentation and the tests read the declarations; the strategy reads the values.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct OptionSpec {
   std::string help;
   double lowest = 0;  // of numbers, both included
   double highest = 0;
-  std::vector<std::string> choices;  // of a choice; of a size, the words that it may be instead
+  std::vector<std::string> choices;  // of a choice; of a size, the words allowed instead
   // "mode=ssp", "mode=ssp|bsp": refused where that option has another value; empty: always allowed.
   std::string only_with;
   std::string recorded_name = {};  // in run.json, where it is not `name` with underscores
@@ -33,7 +33,7 @@ struct OptionSpec {
   static OptionSpec flag(std::string name, std::string help);  // off by default
   static OptionSpec choice(std::string name, std::vector<std::string> choices,
                            std::string help);  // the first
-  // A size or one of the words, of which the first is the default.
+  // A size or one of the words; the first word is the default.
   static OptionSpec size_or(std::string name, std::vector<std::string> words, std::string help);
   // A size, with a default.
   static OptionSpec size_of(std::string name, std::string fallback, std::string help);
@@ -46,7 +46,7 @@ struct OptionSpec {
 
   // "1 to 1000000", "bsp, asp, ssp"
   std::string allowed() const;
-  // `only_with` to be read: "mode=ssp", "mode=ssp or bsp"
+  // `only_with` in readable form: "mode=ssp", "mode=ssp or bsp"
   std::string condition() const;
 };
 
@@ -55,8 +55,8 @@ using OptionTexts = std::map<std::string, std::string>;
 // Values for all options of one strategy, checked.
 class Options {
  public:
-  // InvalidArgument for a name that `specs` do not have or spell otherwise, for a value out of range, and for
-  // an option given where its condition does not hold. `owner` is the strategy's name, for the messages.
+  // InvalidArgument for a name that `specs` do not contain, for a value out of range, and for an option whose
+  // condition does not hold. `owner` is the strategy's name, for the messages.
   static Options parse(const std::vector<OptionSpec>& specs, std::string_view owner,
                        const OptionTexts& given);
 
@@ -64,7 +64,7 @@ class Options {
   double number(std::string_view name) const;
   bool flag(std::string_view name) const;
   std::optional<std::size_t> size(std::string_view name) const;  // bytes; none if it is a word
-  const std::string& text(std::string_view name) const;          // also of a choice
+  const std::string& text(std::string_view name) const;          // also for a choice
 
   // Every option with its value, defaults included.
   const std::map<std::string, std::string, std::less<>>& values() const { return values_; }

@@ -19,7 +19,7 @@ PairExchange::PairExchange(Worker& self)
   updated_.set();
   if (y_.data.ghost()) return;
   copy(self.parameters(), y_.data);
-  // Between two steps x is the worker's to save, and y may be ahead of it.
+  // Between two steps the worker saves x, and y may be ahead of it.
   self.keep("pair exchange", y_.data.span());
 }
 
@@ -28,7 +28,7 @@ PairExchange::Turn::~Turn() {
   exchange_.next_turn_.pulse();
 }
 
-// As a wait for the one whose turn it is.
+// Noted as a wait for the rank whose turn it is.
 Task<> PairExchange::wait_for(const Turn& turn) {
   while (!turn.come()) {
     Stopwatch watch(self_, Activity::kWait, turns_.front()->partner);
@@ -37,7 +37,7 @@ Task<> PairExchange::wait_for(const Turn& turn) {
   }
 }
 
-// The same for one that answers: it keeps the partner waiting.
+// The same for the side that answers: it keeps the partner waiting.
 Task<> PairExchange::hold(const Turn& turn) {
   while (!turn.come()) {
     const Rank because = turns_.front()->partner;
@@ -113,7 +113,7 @@ Task<> PairExchange::reply(Rank to, std::uint64_t round) {
   }
 }
 
-// What the partner waits for meanwhile is bytes: whatever else this worker does, it does not hold it up.
+// Meanwhile the partner waits for bytes only: whatever else this worker does, it does not delay the partner.
 Task<> PairExchange::swap_as_second(Rank partner, std::uint64_t round) {
   const Time since = self_.now();
   co_await self_.net().recv(partner, tag_of(Channel::kForth, round), other_.data.span());

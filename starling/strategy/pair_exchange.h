@@ -1,19 +1,20 @@
-// The side of a worker that talks to others while the worker computes: a model of its own, y, which it
-// averages with that of one other worker at a time.
+// The part of a worker that communicates while the worker computes: a model of its own, y, which it averages
+// with that of one other worker at a time.
 //
 //   y_i, y_j <- (y_i + y_j) / 2
 //
-// Both sides use the same two snapshots, and add half their difference instead of setting the mean: what a
-// worker's own gradient changes between snapshot and average is not lost, and the sum of all models stays.
+// Both sides use the same two snapshots, and add half of their difference instead of setting the mean:
+// changes by a worker's own gradient between snapshot and average are not lost, and the sum of all models
+// stays.
 //
-// The one that begins asks, is granted the exchange or refused, sends its snapshot, and gets that of the
-// other, who by then has averaged. So when the one that begins is through, both are.
+// The worker that begins asks, is granted the exchange or refused, sends its snapshot, and receives that of
+// the other, which has averaged by then. So when the worker that begins is done, both are.
 //
-// A worker is in one exchange at a time, the others queue for their turn. Whoever needs two turns takes the
-// one of the lower rank first: waits go from lower to higher ranks only, never in a circle.
+// A worker is in one exchange at a time; others queue for their turn. An exchange that needs two turns takes
+// the one of the lower rank first: waits go from lower to higher ranks only, never in a circle.
 //
-// Bytes of an exchange: M each way, and 8 + 1 to ask and to grant. A partner that is lost or has finished
-// means no exchange.
+// Bytes of an exchange: M each way, and 8 + 1 to ask and to grant. With a partner that is lost or has
+// finished there is no exchange.
 #pragma once
 
 #include <cstdint>
@@ -28,21 +29,22 @@ namespace starling::strategy {
 
 class PairExchange {
  public:
-  // y begins as the worker's parameters x, or as it was when a run goes on. The worker must outlive it.
+  // y begins as the worker's parameters x, or with its old value when a run continues. The worker must
+  // outlive it.
   explicit PairExchange(Worker& self);
 
-  // Begins an exchange and returns when it is over on both sides. False: the partner takes part in none any
-  // more, because it has finished or is lost. May go on while the worker computes; one at a time.
+  // Begins an exchange and returns when it is over on both sides. False: the partner no longer takes part in
+  // exchanges, because it has finished or is lost. May run while the worker computes; one at a time.
   Task<bool> with(Rank partner);
 
-  // Takes part in the exchanges that others begin. Ends when nobody else is left.
+  // Takes part in the exchanges that others begin. Ends when no other worker is left.
   static Task<> answer(std::shared_ptr<PairExchange> exchange);
 
   // x <- y, the worker's update of x, y <- x. Exchanges go on meanwhile; only their result waits for the end
   // of the update.
   Task<> step();
 
-  // Waits for the exchange under way; afterwards x has all that y had, and who asks is refused.
+  // Waits for the exchange in progress; afterwards x has all that y had, and requests are refused.
   Task<> finish();
 
   // Whether the worker computes: waiting for others is in the background then.
@@ -50,7 +52,7 @@ class PairExchange {
   void computed() { computed_ = self_.now(); }
 
  private:
-  // A place in the queue of those who want an exchange with this worker; goes out of it with its object.
+  // A position in the queue of exchanges with this worker; its destructor leaves the queue.
   class Turn {
    public:
     Turn(PairExchange& exchange, Rank with) : partner(with), exchange_(exchange) {

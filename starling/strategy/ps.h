@@ -14,8 +14,8 @@
 // Bytes sent per worker and step: M, and 16 for weight and learning rate. The server sends and receives n M,
 // which is the bottleneck.
 //
-// A worker that dies or leaves is no longer waited for; one that comes later is given the model and counts
-// from the slowest worker's clock on. If the server dies, everyone ends with PeerLost.
+// Nobody waits for a worker that dies or leaves; a worker that joins later receives the model and counts from
+// the slowest worker's clock on. If the server dies, everyone ends with PeerLost.
 #pragma once
 
 #include "starling/strategy/registry.h"
@@ -35,8 +35,7 @@ class ParameterServer final : public Strategy {
   Task<> run(Worker& self) const override;
   bool lockstep() const override { return false; }
   Placement service() const override { return placement_; }
-  // With backup workers one may be steps behind the others and yet be needed together with them for a
-  // version.
+  // With backup workers one may be steps behind the others and yet be needed with them for a version.
   bool may_pause() const override { return rules_.backup == 0; }
   Task<> serve(Member& self) const override;
 

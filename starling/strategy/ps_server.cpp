@@ -25,7 +25,7 @@ PsServer::PsServer(Member& self, ParameterServer::Rules rules)
   }
 }
 
-// For a checkpoint while all workers are between two steps: no gradient is under way then.
+// For a checkpoint while all workers are between two steps: no gradient is in flight then.
 void PsServer::keep_state() {
   if (model_.data.ghost()) return;
   self_.keep("server model", model_.data.span());
@@ -108,7 +108,7 @@ void PsServer::leave(Client& client) {
   if (rules_.mode == Mode::kBsp) make_version_if_complete();
 }
 
-// Those who wait for the slowest look again when its clock has changed.
+// Workers that wait for the slowest check again when its clock has changed.
 void PsServer::remove_clock(std::uint64_t clock) {
   const auto found = clocks_.find(clock);
   if (--found->second > 0) return;
@@ -135,7 +135,7 @@ void PsServer::update(double learning_rate, Data gradient) {
   ++version_;
 }
 
-// Who has no samples has nothing to apply and only asks for the model.
+// A worker without samples has nothing to apply and only asks for the model.
 void PsServer::apply(Client& client) {
   if (client.terms.weight == 0) return;
   const Stopwatch watch(self_, record::Activity::kServe, client.rank);
@@ -153,7 +153,7 @@ Task<> PsServer::join_version(Client& client) {
   note_hold(self_, client.rank, last_arrived_, arrived);
 }
 
-// Weights of 1 change no bit. If nobody has samples, all gradients are 0, and so is their mean.
+// Weights of 1 change no bit. If no worker has samples, all gradients are 0, and so is their mean.
 void PsServer::average_arrived(Data mean) const {
   std::vector<const std::byte*> gradients;
   std::vector<double> weights;
@@ -165,7 +165,7 @@ void PsServer::average_arrived(Data mean) const {
   combine(mean.type, {.weights = weights, .divisor = all > 0 ? all : 1}, mean.bytes, gradients, mean.count);
 }
 
-// The mean is taken in the order of the ranks, whoever came first. All have the same learning rate.
+// The mean is taken in the order of ranks, whatever the order of arrival. All have the same learning rate.
 void PsServer::make_version_if_complete() {
   const std::size_t wanted = std::min(active_, clients_.size() - static_cast<std::size_t>(rules_.backup));
   if (arrived_.empty() || arrived_.size() < wanted) return;

@@ -13,14 +13,14 @@
 
 namespace starling::strategy {
 
-// A worker's conversations with the server have tags of their own, so that the server finds the receive that
-// a message belongs to without going through those of all workers.
+// Each worker's messages to the server have tags of their own, so that the server finds the receive that a
+// message belongs to without searching those of all workers.
 inline Tag own_tag(Channel channel, Rank worker) {
   return tag_of(channel, static_cast<std::uint64_t>(worker));
 }
 
-// Goes ahead of every gradient: what the server has to know to apply it. Always sent, so that the server
-// knows what comes.
+// Precedes every gradient: the values that the server needs to apply it. Always sent, so that the server
+// knows what follows.
 struct PushTerms {
   double weight = 0;         // in a mean; 0: computed from no samples
   double learning_rate = 0;  // the worker's
@@ -35,7 +35,7 @@ class PsServer {
  private:
   using Mode = ParameterServer::Mode;
 
-  // What a checkpoint holds of a worker.
+  // The part of a checkpoint about one worker.
   struct Progress {
     std::uint64_t clock = 0;    // steps it has finished
     std::uint64_t version = 0;  // of the model it computes with
@@ -43,7 +43,7 @@ class PsServer {
 
   struct Client {
     Rank rank = 0;
-    bool active = false;  // is waited for
+    bool active = false;  // others wait for it
     Progress progress;
     PushTerms terms;
     Buffer gradient;
@@ -54,7 +54,7 @@ class PsServer {
   Task<> watch_for_leave(Client& client);
   Task<> send_model(Client& client);
 
-  // Who is active, and how far: the server looks at the slowest clock with every gradient.
+  // The active workers and their clocks: the server looks up the slowest with every gradient.
   void enter(Client& client);
   void tick(Client& client);
   void leave(Client& client);
@@ -75,14 +75,15 @@ class PsServer {
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::uint64_t updates_ = 0;  // of the optimiser
   std::uint64_t version_ = 0;
-  // The model as it was when this version was sent: the server goes on while the message is on its way.
+  // The model as it was when this version was sent: the server goes on while the message is in flight.
   std::shared_ptr<Buffer> snapshot_;
   std::uint64_t snapshot_version_ = 0;
   std::deque<Client> clients_;
   std::size_t active_ = 0;
   std::map<std::uint64_t, std::size_t> clocks_;  // how many active clients are at each clock
   Rank last_arrived_ = record::kNobody;          // of the newest version
-  std::vector<Client*> arrived_;  // bsp: whose gradients of this version are here, in the order they came
+  std::vector<Client*>
+      arrived_;  // bsp: the workers whose gradients of this version have arrived, in the order of arrival
   runtime::Event progress_{"the other workers' steps"};
 };
 

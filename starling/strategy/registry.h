@@ -1,4 +1,4 @@
-// The strategies there are: one row each, which is all that the command line, the documentation and the
+// The registry of strategies: one entry each, which is all that the command line, the documentation and the
 // conformance tests know of them.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace starling::strategy {
 
-// What becomes of the others when a worker dies. A rank with a service takes the service with it.
+// The effect of a worker's death on the others. A rank with a service takes the service with it.
 enum class OnLoss {
   kEnds,    // they end with PeerLost
   kGoesOn,  // they go on without it, unless it ran the service: then they end with PeerLost
@@ -22,8 +22,8 @@ enum class OnLoss {
 
 struct Promises {
   OnLoss on_loss = OnLoss::kEnds;
-  bool takes_joiners = false;   // workers may come after the start
-  bool conserves_mean = false;  // without gradients the mean of the models stays, whatever they are
+  bool takes_joiners = false;   // workers may join after the start
+  bool conserves_mean = false;  // without gradients the mean of the models does not change, whatever they are
   std::string staleness = {};   // bound on how old a gradient's model may be, in updates
   std::string steps = "all workers make the same number";
   std::string waits_for = {};  // "the slowest worker, every step"
@@ -42,7 +42,7 @@ struct StrategyEntry {
   std::vector<OptionSpec> options = {};
   Promises promises = {};
   std::function<std::unique_ptr<Strategy>(const Options&, int workers)> make = {};
-  // Exactly what a worker sends in a run without losses; none where it depends on more than this.
+  // The exact bytes that a worker sends in a run without losses; none where they depend on more than this.
   std::function<std::optional<std::uint64_t>(const Options&, const Shape&, Rank)> bytes_sent = {};
   // Whether with these options all workers' models have the same bits between two steps; none: never.
   std::function<bool(const Options&)> equal_models = {};
@@ -58,10 +58,10 @@ std::unique_ptr<Strategy> make(const Options& options, int workers) {
 const std::vector<StrategyEntry>& registry();
 
 bool has_equal_models(const StrategyEntry& row, const Options& options);
-// InvalidArgument if not, with settings of which it is true.
+// InvalidArgument if not, naming options for which it is true.
 void check_equal_models(const StrategyEntry& row, const Options& options);
 
-// InvalidArgument, with the nearest name, if there is none of this name.
+// InvalidArgument, with the nearest name, if there is no strategy of this name.
 const StrategyEntry& find_strategy(std::string_view name);
 
 }  // namespace starling::strategy

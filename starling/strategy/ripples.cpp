@@ -19,7 +19,7 @@ GroupRules::Kind kind_of(const std::string& name) {
   return GroupRules::Kind::kSmart;
 }
 
-// Whole hosts, three, or pairs, which wait least for each other and were soonest at a loss.
+// Whole hosts, three, or pairs, which wait least for each other and reached a given loss soonest.
 std::size_t usual_size(GroupRules::Kind kind) {
   if (kind == GroupRules::Kind::kStatic) return 0;
   return kind == GroupRules::Kind::kSmart ? 2 : 3;
@@ -67,7 +67,7 @@ class Overlap {
     under_way_.spawn(meetings_.synchronise_beside(means_, computed_), "average");
   }
 
-  // What the worker has changed meanwhile is kept.
+  // Keeps the changes that the worker has made meanwhile.
   Task<> finish() {
     if (!std::exchange(begun_, false)) co_return;
     computed_ = self_.now();
@@ -99,7 +99,7 @@ Ripples::Ripples(const Options& options, int)
       average_momentum_(options.text("average") == "momentum"),
       overlap_(options.flag("overlap")) {}
 
-// Who rests, or ends, first runs the groups that others have it in.
+// A worker that pauses, or ends, first runs the groups that it is in.
 Task<> Ripples::run(Worker& self) const {
   GroupAveraging meetings(self, join_groups(self, rules_), rules_.weigh_staleness);
   std::vector<Data> vectors{self.parameters()};

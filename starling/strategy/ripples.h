@@ -4,11 +4,11 @@
 //
 //   x_i <- mean of x_j over j in G        for all i in G at once: a partial all-reduce
 //
-// Who is in the group says the policy (starling/coordination):
+// The policy decides which workers are in the group (starling/coordination):
 //
-//   static   a fixed schedule, for workers of equal speed; asks nobody
-//   random   whoever asks gets a group drawn around it
-//   smart    all idle workers are divided in groups at once, those that fall behind left out
+//   static   a fixed schedule, for workers of equal speed; needs no generator
+//   random   a worker that asks gets a group drawn around it
+//   smart    all idle workers are divided in groups at once, without those that fall behind
 //   ready    the first that are ready (partial reduce, SIGMOD'21)
 //
 // A worker waits for the slowest of its group, no more; with `overlap` the average of x goes on while the
@@ -16,9 +16,9 @@
 //
 //   x <- x + (mean of the group's x at the boundary) - (own x at the boundary)
 //
-// Without losses the sum of all models is kept by every average. A group of k that sends by ring costs
-// 2 M (k-1)/k bytes per member. A worker that dies is left out; its group is given out again without it. If
-// the generator's process dies, the next living worker's takes over (coordination/group_generator.h).
+// Without losses every average preserves the sum of all models. A group of k that sends by ring costs 2 M
+// (k-1)/k bytes per member. A worker that dies is left out; its group is issued again without it. If the
+// generator's process dies, that of the next living worker takes over (coordination/group_generator.h).
 #pragma once
 
 #include "starling/coordination/group_policy.h"

@@ -1,4 +1,4 @@
-// What all members of a run know of it, and the part of Member that follows from that alone. Both worlds
+// The facts of a run that all members share, and the part of Member that follows from them alone. Both worlds
 // build their workers and services on it.
 #pragma once
 
@@ -27,13 +27,13 @@ struct RunInfo {
   std::vector<int> host_of_rank;
   std::vector<bool> starts;  // by worker
   optim::OptimizerSpec optimizer;
-  std::string no_flat_optimizer;  // why the worker's own optimiser has no flat form; empty: it has
+  std::string no_flat_optimizer;  // why the worker's own optimiser has no flat form; empty if it has one
   std::size_t elements = 0;       // of the model
   bool ghost = false;
   std::vector<float> initial_model;  // empty if ghost
 };
 
-// `place` must outlive it.
+// The RunInfo must outlive it.
 template <class Base>
 class WithRunInfo : public Base {
  public:

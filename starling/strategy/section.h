@@ -1,4 +1,4 @@
-// A tensor's place in the flat vectors of a model.
+// The position of a tensor in the flat vectors of a model.
 #pragma once
 
 #include <cstddef>

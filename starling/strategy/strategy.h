@@ -1,7 +1,7 @@
 // A strategy decides when a worker synchronises, with whom, and what it sends. It is written as a coroutine
 // that every worker runs, and reads like the paper it comes from.
 //
-// A strategy object holds the rules, which do not change during a run; what changes lives in the coroutines.
+// A strategy object holds the rules, which do not change during a run; mutable state lives in the coroutines.
 // So one object may serve all ranks of a process.
 #pragma once
 
@@ -15,14 +15,14 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  // What a worker does from its first batch to its last.
+  // The whole work of a worker, from its first batch to its last.
   virtual Task<> run(Worker& self) const = 0;
 
   // Whether all workers make the same number of steps, so that a run must end at the same step for all.
   virtual bool lockstep() const { return true; }
 
-  // Whether every worker may rest after the same number of steps until the last one has come there, as for a
-  // checkpoint: those who rest hold up nobody who has not.
+  // Whether every worker may pause after the same number of steps until the last one has got there, as for a
+  // checkpoint: a pausing worker delays none that has not.
   virtual bool may_pause() const { return true; }
 
   // Where serve() runs.

@@ -50,7 +50,7 @@ void note_hold(Member& self, Rank whom, Rank because, Time since) {
       {.activity = Activity::kHold, .whom = whom, .because = because, .begin = since, .end = self.now()});
 }
 
-// A tag and a member of its group do.
+// A tag and a member of its group are enough.
 std::uint64_t meeting_of(const Group& group, Tag tag) {
   const auto first = static_cast<std::uint64_t>(group.front()) + 1;
   return (tag ^ (first * 0x9e3779b97f4a7c15ULL)) * 0xbf58476d1ce4e5b9ULL | 1;
@@ -80,8 +80,8 @@ double weight_of_gradient(const Worker& self) {
   return self.equal_batches() ? 1 : static_cast<double>(self.samples());
 }
 
-// Who has no samples has a gradient of 0. Its weight is next to nothing and not 0, so that there is a mean,
-// which is 0, if nobody has any; beside a sample it vanishes in rounding.
+// A worker without samples has a gradient of 0. Its weight is tiny instead of 0, so that there is a mean,
+// which is 0, if no worker has any; beside a sample it vanishes in rounding.
 Reduction over_samples(const Worker& self) {
   constexpr double kNone = 1e-30;
   if (self.equal_batches()) return Reduction::mean();

@@ -1,4 +1,4 @@
-// What strategies do with others, noted in the journal: who waited for whom is found from these notes.
+// Exchanges of strategies, noted in the journal: the wait analysis is based on these notes.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace starling::strategy {
 
-// Tags of the strategies: which conversation, and its round. A round's tag is used once between the same
-// ranks, so what is left over from an exchange that failed meets nobody.
+// Tags of the strategies: the kind of exchange, and its round. A round's tag is used once between the same
+// ranks, so messages left over from a failed exchange match nothing.
 enum class Channel : std::uint8_t {
   kGradients = 1,
   kModel,
@@ -41,10 +41,10 @@ class Stopwatch {
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
-  // What is timed goes on while the worker computes: it is nobody's waiting.
+  // The timed activity runs while the worker computes: it does not count as waiting.
   Stopwatch& in_background();
-  // The same until the computing is over; what then is left of it is noted as if it had begun there. The time
-  // may be filled in while the watch runs, which must not outlive it.
+  // The same until the computing is over; the rest is noted as if it had begun then. The time may be filled
+  // in while the watch runs, and must outlive it.
   Stopwatch& in_background_until(const std::optional<Time>& computed);
   Stopwatch& about(const record::Detail& detail);
 
@@ -54,27 +54,28 @@ class Stopwatch {
   const std::optional<Time>* computed_ = nullptr;
 };
 
-// A service, or whoever answers for a worker, kept `whom` waiting until now because of another.
+// A service, or code that answers for a worker, kept `whom` waiting until now because of another.
 void note_hold(Member& self, Rank whom, Rank because, Time since);
 
-// Tells the meetings of a run apart: a rank is in one group per tag.
+// The number of a meeting, unique in a run: a rank is in one group per tag.
 std::uint64_t meeting_of(const Group& group, Tag tag);
 
 // A collective of the group, noted as a meeting.
 Task<> all_reduce(Member& self, collective::SharedGroup group, Data data, collective::Reduction how, Tag tag,
                   collective::Choice choice = {});
 
-// The same beside the computing, which is over at a time that may be filled in meanwhile.
+// The same beside the computing; `computed` is the end of that, and may be filled in meanwhile.
 Task<> all_reduce_beside(Member& self, const std::optional<Time>& computed, collective::SharedGroup group,
                          Data data, collective::Reduction how, Tag tag, collective::Choice choice = {});
 
-// A number for all others of the group.
+// Sends a number to all others of the group.
 void tell_others(Member& self, coordination::AsyncSender& sender, const Group& group, Tag tag,
                  std::uint64_t number);
 
-// Of this worker's gradient in a mean over all samples: 1 if batches are equal, else its samples.
+// The weight of this worker's gradient in a mean over all samples: 1 if batches are equal, otherwise its
+// samples.
 double weight_of_gradient(const Worker& self);
-// How gradients become their mean over all samples.
+// The reduction by which gradients become their mean over all samples.
 collective::Reduction over_samples(const Worker& self);
 
 // The group's models become their mean, weighted if `how` says so.

@@ -1,8 +1,8 @@
-// All that a strategy sees of the world it runs in. There are two worlds: simulated ranks on virtual time
-// (sim/) and real processes (session/). A strategy cannot tell them apart.
+// Everything that a strategy sees of the world it runs in. There are two worlds: simulated ranks on virtual
+// time (sim/) and real processes (session/). A strategy cannot tell them apart.
 //
-// Data may be a ghost, which has a size and no memory (collective::Data): whoever does arithmetic of its own
-// on parameters skips it for ghosts; sending, averaging and updating work on both.
+// Data may be a ghost, which has a size and no memory (collective::Data): code with arithmetic of its own on
+// parameters skips it for ghosts; sending, averaging and updating work on both.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,13 @@ using collective::Data;
 using runtime::Task;
 using transport::Transport;
 
-// Memory of its own for `data`; of a ghost, none.
+// Memory of its own for `data`; none for a ghost.
 struct Buffer {
   transport::Memory memory;
   Data data;
 };
 
-// The elements of data that is no ghost.
+// The elements of data that is not a ghost.
 inline std::span<float> floats(Data data) { return {reinterpret_cast<float*>(data.bytes), data.count}; }
 
 void copy(Data from, Data to);
@@ -47,7 +47,7 @@ std::span<std::byte> bytes_of(Plain& value) {
   return std::as_writable_bytes(std::span<Plain, 1>(&value, 1));
 }
 
-// What a worker and a service have in common. It belongs to the thread of its scheduler.
+// The common part of a worker and a service. It belongs to the thread of its scheduler.
 class Member {
  public:
   virtual ~Member() = default;
@@ -56,19 +56,19 @@ class Member {
   Rank rank() { return net().rank(); }
   Time now() { return net().scheduler().now(); }
 
-  // Ranks 0 to workers()-1 train; a rank behind them only serves.
+  // Ranks 0 to workers()-1 train; a rank after them only serves.
   virtual int workers() const = 0;
   virtual collective::SharedGroup everyone() const = 0;
-  // Where the services of the strategy run: rank 0 or the one behind the workers.
+  // The rank of the strategy's service: rank 0 or the one after the workers.
   virtual Rank server() const = 0;
-  // By rank.
+  // The host of a rank.
   virtual int host_of(Rank rank) const = 0;
 
-  // Whether the worker is there from the beginning; if not, it may come later.
+  // Whether the worker is present from the beginning; if not, it may join later.
   virtual bool starts(Rank worker) const = 0;
   bool lost(Rank rank) { return net().lost(rank); }
 
-  // Random numbers of this member alone.
+  // The random numbers of this member alone.
   virtual Random& random() = 0;
   virtual record::Journal& journal() = 0;
 
@@ -81,27 +81,28 @@ class Member {
   // model, a shard. InvalidArgument, naming it, if the worker's own optimiser has no such form.
   virtual std::unique_ptr<optim::Optimizer> make_optimizer(std::size_t count) = 0;
 
-  // State that a checkpoint has to hold besides the worker's model and optimiser, as long as the caller
-  // lives. In a run that goes on from a checkpoint `state` has its old value when the call returns.
+  // Registers state that a checkpoint must contain besides the worker's model and optimiser, as long as the
+  // caller lives. In a run that continues from a checkpoint `state` has its old value when the call returns.
   virtual void keep(std::string_view name, std::span<std::byte> state);
 };
 
-// Told about a step while it runs, by section of the model. Calls come in the member's thread.
+// Is informed about a step while it runs, by section of the model. Calls come on the member's thread.
 class StepListener {
  public:
   virtual ~StepListener() = default;
   // The step begins now and is counted: compute() will not return false.
   virtual void begins() {}
-  // Awaited before the forward pass uses the section's parameters, and of all sections before the first
-  // gradient is ready. Until it has returned, the parameters and gradients of the section are the listener's.
+  // Awaited before the forward pass uses the section's parameters, and for all sections before the first
+  // gradient is ready. Until it has returned, the parameters and gradients of the section belong to the
+  // listener.
   virtual Task<> before_forward(std::size_t section);
-  // The section's gradient is complete, and the listener's: roughly in reverse order. Where batches are
-  // unequal, the step's samples are known. Of a batch that is cut in pieces all sections are complete after
+  // The section's gradient is complete, and belongs to the listener: roughly in reverse order. Where batches
+  // are unequal, the step's samples are known. If a batch is cut in pieces, all sections are complete after
   // the last one.
   virtual void gradient_ready(std::size_t section);
 
-  // Awaited between two steps before somebody looks at the whole model: what is still under way of the step
-  // before has arrived when it returns.
+  // Awaited between two steps before anything looks at the whole model: when it returns, all transfers of the
+  // step before have arrived.
   virtual Task<> settle();
 
   // False: before_forward and gradient_ready need not be called.
@@ -112,7 +113,7 @@ class StepListener {
 
 // How to run a step.
 struct StepPlan {
-  // Micro-batches that the batch is cut in. The gradient is the mean over the samples of those that were run.
+  // The number of micro-batches. The gradient is the mean over the samples of those that were run.
   int pieces = 1;
   // Asked between two pieces: true leaves the rest of the batch for later steps.
   std::function<bool()> stop = {};
@@ -121,11 +122,11 @@ struct StepPlan {
 
 inline const StepPlan kWholeStep{};
 
-// One that trains. Between the call of compute() and its end the parameters may be read and not written, and
-// the gradients not be touched before their section is ready: the user's thread works with them. The
-// exception are sections that a listener has not let through yet (before_forward), and those whose gradient
-// is ready: a backward pass has no more use for their parameters. Any other exchange that goes on meanwhile
-// works on a buffer of its own and is reconciled when compute() is over.
+// A member that trains. Between the call of compute() and its end the parameters may be read but not written,
+// and the gradients must not be touched before their section is ready: the user's thread works with them. The
+// exceptions are sections that a listener has not let through yet (before_forward), and those whose gradient
+// is ready: a backward pass has no more use for their parameters. Any other exchange meanwhile works on a
+// buffer of its own and is reconciled when compute() is over.
 class Worker : public Member {
  public:
   virtual Data parameters() = 0;
@@ -138,38 +139,41 @@ class Worker : public Member {
   // The plan must live until the step is over.
   virtual Task<bool> compute(const StepPlan& plan) = 0;
 
-  // The worker's own optimiser, maybe the user's, on the user's thread.
+  // Runs the worker's own optimiser, maybe the user's, on the user's thread.
   virtual Task<> update() = 0;
   // The same for a part of the model, whole sections, with the gradients of the step of this number. The
-  // parts of one step may come in any order, also when the next step has begun but not let their sections
-  // through. If gradients are clipped, all of the step's must be there when the first part comes.
+  // parts of one step may come in any order, even after the next step has begun, as long as it has not let
+  // their sections through. If gradients are clipped, all of the step's must have arrived when the first part
+  // comes.
   virtual Task<> update(Slice part, std::uint64_t step) = 0;
-  // An optimiser of the whole model that works at once, in this thread, and is not to be mixed with update().
+  // An optimiser of the whole model that works at once, on this thread, and must not be mixed with update().
   // InvalidArgument if the worker's own has no such form.
   virtual optim::Optimizer& flat_optimizer() = 0;
   virtual bool has_flat_optimizer() const = 0;
   // The largest norm of a step's gradient, to which update() scales it down; 0: any.
   virtual double clip_norm() const = 0;
-  // Goes on beside the worker and when its run() has returned, until the last worker has finished: answers to
-  // others, who may need them longer than this worker trains. What the task throws ends the worker's run.
+  // Runs beside the worker and after its run() has returned, until the last worker has finished: it answers
+  // others, which may need that longer than this worker trains. An exception of the task ends the worker's
+  // run.
   virtual void beside(Task<> task, std::string name) = 0;
 
-  // Vectors that the optimiser keeps, as long as the model; empty if it has none yet or does not show them.
+  // The state vectors of the optimiser, as long as the model; empty if it has none yet or does not show them.
   virtual std::vector<Data> optimizer_state() = 0;
-  // That update() uses now; who updates elsewhere uses the same. Known when a section's gradient is ready.
+  // The rate that update() uses now; code that updates elsewhere uses the same. Known when a section's
+  // gradient is ready.
   virtual double learning_rate() const = 0;
 
-  // Before its next step the worker will rest until all others have made as many, as for a checkpoint. Who
-  // would hold them up meanwhile does first what they wait for.
+  // Before its next step the worker will pause until all others have made as many, as for a checkpoint. A
+  // worker that would delay them meanwhile first does what they wait for.
   virtual bool rests_next() const { return false; }
 
-  // Of the last step: how many it is, counted from 1; its samples, pieces and mean loss (NaN if unknown).
-  // Where batches are unequal a step may have no samples; its gradient is 0.
+  // The number of the last step, counted from 1; its samples, pieces and mean loss (NaN if unknown). Where
+  // batches are unequal a step may have no samples; its gradient is 0.
   virtual std::uint64_t step() const = 0;
   virtual std::size_t samples() const = 0;
   virtual int pieces() const = 0;
   virtual double loss() const = 0;
-  // Whether all workers' steps always have equally many samples, so that means need no weights.
+  // Whether all workers' steps always have the same number of samples, so that means need no weights.
   virtual bool equal_batches() const = 0;
 };
 

@@ -32,7 +32,7 @@ Task<> agree_on_plan(Worker& self, collective::SharedGroup everyone, const colle
   std::size_t other = 0;
   while (other < plans.size() && plans[other] == plans[0]) ++other;
   if (other == plans.size()) co_return;
-  // Who leaves now is lost to the others: not before all know why.
+  // A worker that leaves now is lost to the others, so none leaves before all know why.
   try {
     co_await collective::barrier(self.net(), everyone, tag);
   } catch (const PeerLost&) {

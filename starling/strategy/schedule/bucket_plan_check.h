@@ -1,5 +1,5 @@
-// Workers that would send other buckets than each other would wait for each other for ever. So they compare
-// their plans before they use them.
+// Workers with different buckets would wait for each other forever. So they compare their plans before they
+// use them.
 #pragma once
 
 #include "starling/collective/buckets.h"
@@ -8,7 +8,7 @@
 namespace starling::strategy {
 
 // All workers call it together. If some have another plan, or another `kind` of it, all throw the same Error,
-// which names the first that has and rank 0, and both plans.
+// which names the first of them and rank 0, and both plans.
 Task<> agree_on_plan(Worker& self, collective::SharedGroup everyone, const collective::Buckets& buckets,
                      std::uint64_t kind, Tag tag);
 

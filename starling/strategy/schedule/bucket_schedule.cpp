@@ -43,7 +43,7 @@ void BucketSchedule::set_plan(Buckets buckets) {
   }
 }
 
-// While a round waits for its plan, nobody knows what will go together.
+// While a round waits for its plan, the parts are not known yet.
 std::size_t BucketSchedule::part_of(std::size_t section) const {
   return opening_ ? buckets_.size() + section : buckets_of_[section].begin;
 }
@@ -59,7 +59,7 @@ void BucketSchedule::gradient_ready(std::size_t section) {
   if (!opening_) take();
 }
 
-// The listener lets all sections through before the first gradient is ready, so nothing is under way.
+// The listener lets all sections through before the first gradient is ready, so no transfer is in progress.
 void BucketSchedule::open() {
   round_ = self_.step();
   how_ = over_samples(self_);
@@ -87,7 +87,8 @@ Task<Buckets> BucketSchedule::replan() {
 
 Task<> BucketSchedule::leave_plan() { co_return; }
 
-// Who sums in another way, or is told of changes where others are not, would not meet the others either.
+// A worker that sums in another way, or expects changes where others do not, would not match the others
+// either.
 Task<> BucketSchedule::agree() {
   const std::uint64_t algorithm =
       setting_.algorithm ? 1 + static_cast<std::uint64_t>(*setting_.algorithm) : 0;
@@ -140,7 +141,7 @@ BucketSchedule::Transfer BucketSchedule::average(std::size_t bucket, Tag tag) {
 
 void BucketSchedule::arrive(std::size_t bucket) { arrived_[bucket] = true; }
 
-// Where gradients are clipped, no section can be updated before all gradients are there.
+// If gradients are clipped, no section can be updated before all gradients have arrived.
 bool BucketSchedule::here(std::size_t section) const {
   if (opening_) return false;
   const bool all = update_ == Update::kBySection && self_.clip_norm() > 0;

@@ -1,6 +1,6 @@
-// How much is sent together: a fixed number of bytes, or one that rank 0 looks for while the run goes on,
-// by the time that its steps take (tuning/fusion_tuner.h), and tells the others in every step but the first,
-// when they have yet to find out whether all are set alike.
+// The size of buckets: a fixed number of bytes, or one that rank 0 searches for during the run, by the time
+// that its steps take (tuning/fusion_tuner.h), and sends to the others in every step but the first, when they
+// have yet to find out whether all have the same options.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace starling::strategy {
 
 struct BucketSizeOptions {
-  std::size_t bytes = 0;  // where tuned, to begin with
+  std::size_t bytes = 0;  // if tuned, the first value
   bool tuned = false;
 };
 
@@ -23,10 +23,10 @@ class BucketSize {
   BucketSize(Worker& self, const BucketSizeOptions& setting);
 
   bool tuned() const { return setting_.tuned; }
-  // A step begins, which ends the one before. Rank 0 tells the others.
+  // A step begins, which ends the one before. Rank 0 informs the others.
   void step_begins();
-  // Of each step that has begun, in order; the next may have begun meanwhile. On other ranks than 0 it is
-  // waited for.
+  // The size of each step that has begun, in order; the next may have begun meanwhile. Ranks other than 0
+  // wait for it.
   Task<std::uint64_t> agreed();
 
  private:
@@ -38,7 +38,7 @@ class BucketSize {
   coordination::AsyncSender sender_;
   std::optional<tuning::FusionTuner> tuner_;  // rank 0
   std::optional<Time> began_;                 // the last step
-  std::deque<std::uint64_t> told_;            // rank 0: of the steps that nobody has asked for
+  std::deque<std::uint64_t> told_;            // rank 0: of the steps that were not asked for yet
   bool first_ = true;                         // nothing has been agreed yet
 };
 

@@ -1,5 +1,5 @@
-// Gradients averaged by an all-reduce per bucket during the backward pass, in the order in which it fills
-// them. The step waits for all.
+// Averages gradients by one all-reduce per bucket during the backward pass, in the order in which buckets
+// fill. The step waits for all.
 //   wfbp    a bucket per section: wait-free backpropagation (Zhang et al., "Poseidon", ATC 2017)
 //   ddp     buckets of a size, the first smaller (Li et al., "PyTorch Distributed", VLDB 2020)
 #pragma once

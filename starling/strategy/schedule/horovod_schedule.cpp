@@ -18,7 +18,7 @@ Task<> HorovodSchedule::cycle_through() {
     co_await agree_on_ready();
     for (std::size_t begin = 0; begin < sent_.size();) {
       std::size_t end = begin, elements = 0;
-      // What lies together and fits the buffer; a section that does not fit goes alone.
+      // Neighbours that fit the buffer; a section that does not fit goes alone.
       while (end < sent_.size() && !sent_[end] && common_[end] == 1 &&
              (end == begin || elements + buckets()[end].elements.size() <= buffer_) &&
              (end == begin || buckets()[end].elements.end == buckets()[end - 1].elements.begin)) {

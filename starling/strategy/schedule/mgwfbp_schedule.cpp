@@ -7,7 +7,7 @@ namespace starling::strategy {
 using collective::Buckets;
 using collective::LinkCost;
 
-// The first step is not like the others.
+// The first step differs from the others.
 void MgwfbpSchedule::gradient_ready(std::size_t section) {
   if (!merged_ && step_ != self().step()) {
     if (step_ != 0) ++measured_;
@@ -29,7 +29,7 @@ Task<Buckets> MgwfbpSchedule::replan() {
   co_return collective::merge_buckets(places(), ready_, cost);
 }
 
-// Of the slowest worker, so that all have the same.
+// The cost on the slowest worker, so that all have the same.
 Task<LinkCost> MgwfbpSchedule::measure_cost() {
   constexpr std::size_t kSmall = 256, kLarge = 1 << 16;  // elements
   const double small = co_await time_of(kSmall);
@@ -43,7 +43,7 @@ Task<LinkCost> MgwfbpSchedule::measure_cost() {
   co_return cost;
 }
 
-// The shortest of some, all of which begin together.
+// The shortest of several, which all begin together.
 Task<double> MgwfbpSchedule::time_of(std::size_t elements) {
   constexpr int kTimes = 3;
   const Buffer scratch = self().allocate(elements);

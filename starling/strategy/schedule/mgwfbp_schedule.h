@@ -1,7 +1,7 @@
 // MG-WFBP (Shi, Chu and Li, INFOCOM 2019): as wfbp, but neighbours are merged where the model of the network
-// says that it pays: where the next gradient is ready before the all-reduce of what there is would be over,
-// and waiting for it costs less than another start-up. When gradients are ready and what an all-reduce costs
-// is measured in the first steps.
+// says that it pays: where the next gradient is ready before the all-reduce of the present bucket would be
+// over, and waiting for it costs less than another start-up. The first steps measure when gradients are ready
+// and what an all-reduce costs.
 #pragma once
 
 #include "starling/strategy/schedule/ddp_schedule.h"

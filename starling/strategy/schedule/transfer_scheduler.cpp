@@ -61,7 +61,7 @@ Task<> TransferScheduler::take_place_for(std::size_t job) {
   while (!has_room() || ready_.count(job) == 0) co_await changed_;
 }
 
-// As late as possible: something more urgent may become ready until there is room.
+// Chooses as late as possible: something more urgent may become ready until there is room.
 Task<std::size_t> TransferScheduler::choose() {
   while (!has_room() || ready_.empty()) co_await changed_;
   const std::size_t job = *ready_.begin();
@@ -69,8 +69,8 @@ Task<std::size_t> TransferScheduler::choose() {
   co_return job;
 }
 
-// Only when this worker has something to be carried: before that it may compute for any time, and nobody is
-// late.
+// Listens only when this worker has something to transfer: before that it may compute for any time, and no
+// worker is late.
 Task<std::size_t> TransferScheduler::hear() {
   while (ready_.empty()) co_await changed_;
   std::uint64_t job = 0;

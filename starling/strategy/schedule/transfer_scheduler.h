@@ -1,9 +1,9 @@
-// Carries numbered transfers that all workers make together, a few at a time, beside whatever else goes on.
-// Which one is next must be the same everywhere, or workers that have no room for more would wait for each
-// other's: either the numbers are the order, or one worker, the leader, takes the lowest of those that it is
-// ready for, whenever it has room, and tells the others, who follow.
+// Runs numbered transfers that all workers make together, a few at a time, beside other work. All workers
+// must take the same one next, or workers without room for more would wait for each other's: either the
+// numbers are the order, or one worker, the leader, takes the lowest of those that it is ready for, whenever
+// it has room, and informs the others, which follow.
 //
-// A transfer that fails ends the carrying; who waits for it learns why from check().
+// A transfer that fails ends the scheduler; check() throws the reason.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace starling::strategy {
 class TransferScheduler {
  public:
   enum class Order { kNumbers, kLeader };
-  // The tag is the transfer's alone.
+  // The tag is used by this transfer only.
   using Carry = std::function<Task<>(std::size_t job, Tag tag)>;
 
   TransferScheduler(Worker& self, Order order, int window, Carry carry, const runtime::Context& context);
@@ -33,14 +33,14 @@ class TransferScheduler {
   // This worker is ready for the transfer.
   void offer(std::size_t job);
 
-  // Runs the task beside the transfers and treats an error of it as one of theirs.
+  // Runs the task beside the transfers and treats its errors as theirs.
   void beside(Task<> task, std::string name);
-  // For further exchanges of all workers, who must ask for them in the same order.
+  // A tag for further exchanges of all workers, which must call this in the same order.
   Tag next_tag();
 
-  // Pulses when something has been carried or has failed.
+  // Pulses when a transfer has ended or failed.
   runtime::Event& news() { return news_; }
-  // Throws what went wrong.
+  // Throws the first error.
   void check() const {
     if (error_) std::rethrow_exception(error_);
   }

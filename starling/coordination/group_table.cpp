@@ -172,8 +172,8 @@ GroupTable::Answers GroupTable::restore(const States& states, Time now) {
   return answers;
 }
 
-// Of a group that was issued twice the last issue counts. A group that has lost a member is issued again to
-// the members that have not finished it; its members have reported it and will ask.
+// If a group was issued twice, the last issue counts. A group that has lost a member is issued again to the
+// members that have not finished it; its members have reported it and will ask.
 void GroupTable::restore_groups(const States& states) {
   std::map<std::uint64_t, IssuedGroup> known;
   for (const auto& state : states) {

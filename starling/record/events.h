@@ -1,4 +1,4 @@
-// events.jsonl: the journals as they are, one JSON object per line, for those who want to compute their own.
+// events.jsonl: the raw journals, one JSON object per line, for analyses of one's own.
 #pragma once
 
 #include <iosfwd>
@@ -7,8 +7,8 @@
 
 namespace starling::record {
 
-// The spans by rank, then by the time of their begin; after them the points of the loss curve by time.
-// Whether all could be written is the stream's to tell.
+// Writes the spans by rank, then by the time of their begin; after them the points of the loss curve by time.
+// The stream's state tells whether everything was written.
 void write_events(std::ostream& out, const RunRecord& run);
 
 }  // namespace starling::record

@@ -1,4 +1,4 @@
-// One rank's notes of a run, kept by the rank itself and read when the run is over.
+// One rank's notes of a run, written by the rank itself and read when the run is over.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Staleness {
   double mean() const { return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count); }
 };
 
-// What a group generator had to do.
+// The work of a group generator.
 struct Generated {
   std::uint64_t requests = 0;
   std::uint64_t groups = 0;
@@ -43,14 +43,14 @@ struct Generated {
   }
 };
 
-// How much was sent together, where that was looked for while the run went on.
+// The bucket size, if it was tuned during the run.
 struct Fusion {
   struct Trial {
     std::uint64_t bytes = 0;
     double seconds = 0;  // of a step
   };
   std::vector<Trial> trials;
-  std::uint64_t bytes = 0;  // at the end; 0: it was not looked for
+  std::uint64_t bytes = 0;  // at the end; 0: not tuned
   bool settled = false;     // the search was over
 };
 
@@ -63,11 +63,11 @@ struct Journal {
   Staleness staleness;
   Generated generated;
   Fusion fusion;
-  // So far, without what went on in the background. Waiting contains the bytes' time on the wire.
+  // So far, without background work. Waiting includes the bytes' time on the wire.
   Duration computing{};
   Duration waiting{};
 
-  // A meeting counts even if it took no time: who came last is known only if all are there.
+  // A meeting counts even if it took no time: the last to arrive is known only if all are recorded.
   void add(const Span& span) {
     if (!span.background) total(span);
     if (!keeps_spans) return;

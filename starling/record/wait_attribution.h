@@ -35,7 +35,7 @@ class WaitAttribution {
   std::vector<ResolvedSpan>& pieces_;
   std::vector<Rank> chain_;  // the rank that waits, the rank it waits for, the rank that one waits for, ...
   std::size_t first_ = 0;    // of the parts of this wait
-  // Of the span to which the wait belongs.
+  // From the span to which the wait belongs.
   bool background_ = false;
   Detail detail_;
 };

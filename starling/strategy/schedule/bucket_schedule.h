@@ -1,9 +1,9 @@
-// The gradients of a step on their way: they are put together in buckets by a plan, and each bucket is sent
-// when the backward pass has filled it. What the schedules have in common; each of them says how the plan is
+// Sends the gradients of a step: a plan puts them together in buckets, and each bucket is sent when the
+// backward pass has filled it. This is the common part of the schedules; each of them decides how the plan is
 // made and what is done with a bucket.
 //
-// Of a round, which is the transfers of one step, the last may still be under way when the next step has
-// begun: they have arrived before the forward pass uses their sections.
+// A round consists of the transfers of one step. The last of them may still be in progress when the next step
+// has begun: they have arrived before the forward pass uses their sections.
 #pragma once
 
 #include <cstdint>

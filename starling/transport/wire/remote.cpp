@@ -302,7 +302,7 @@ void Remote::part_from(Rank rank) {
   if (!peer.leaving) lose_(rank, "it left the run");
 }
 
-// What had arrived before is received before.
+// Messages that had arrived before are received before.
 void Remote::take_failure(Rank peer, const std::string& why) {
   look_at_incoming();
   if (!peers_.at(peer).lost) lose_(peer, why);
@@ -325,7 +325,7 @@ void Remote::drop(Rank rank, const std::exception_ptr& loss) {
     }
     at = next;
   }
-  // What has arrived can still be received.
+  // Messages that have arrived can still be received.
   for (auto at = incoming_.begin(); at != incoming_.end();) {
     const auto next = std::next(at);
     if (at->first.first == rank && at->second.transfer) {

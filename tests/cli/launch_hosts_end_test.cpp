@@ -48,7 +48,7 @@ class EndOnHosts : public ::testing::Test {
   bool nothing_is_left() const {
     return comes_true([this] { return processes_here() == 0; });
   }
-  // Besides this one. Of those that have ended the kernel does not tell the folder.
+  // Besides this one. The kernel does not tell the folder of processes that have ended.
   int processes_here() const {
     int count = 0;
     for (const fs::directory_entry& entry : fs::directory_iterator("/proc")) {
@@ -117,7 +117,7 @@ TEST_F(EndOnHosts, ComesWithTheDeathOfTheLauncher) {
   EXPECT_TRUE(nothing_is_left());
 }
 
-// Also while programs are being started.
+// Holds even while programs are being started.
 TEST_F(EndOnHosts, ComesWithTheDeathOfTheLauncherAtAnyTime) {
   for (int delay = 0; delay < 40; delay += 2) {
     RunningProgram launcher = start("sleep 1000");

@@ -1,5 +1,5 @@
 // `starling launch` over several hosts as its users see it, by an agent for which every host is this machine.
-// On hosts of their own: tests/tools/launches_on_hosts_test.py.
+// tests/tools/launches_on_hosts_test.py tests separate hosts.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -62,7 +62,7 @@ TEST(Launch, LeavesNoChildrenBehind) {
   const Ran ran = launch({"-n", "1"}, "sleep 1000 & echo $!");
   EXPECT_EQ(ran.exit_code, 0);
   const std::string pid = ran.out.substr(4, ran.out.size() - 5);
-  // Killed at once; whoever inherits it may still have to collect its end.
+  // Killed at once; the process that inherits it may still have to reap it.
   const Ran look =
       launch({"-n", "1"}, "grep State /proc/" + pid + "/status 2>/dev/null | grep -v zombie; true");
   EXPECT_EQ(look.out, "");

@@ -1,4 +1,4 @@
-// What simulated runs leave is in order by tools/check_overlap too.
+// Traces of simulated runs pass tools/check_overlap too.
 #include <sys/wait.h>
 
 #include <array>
@@ -42,7 +42,7 @@ TEST(Overlap, OfDearIsFound) {
   }
 }
 
-// What is all-reduced before the step is over lies beside no forward pass.
+// An all-reduce before the end of the step overlaps with no forward pass.
 TEST(Overlap, IsMissedWhereThereIsNone) {
   const Checked checked = check_run("--workers 4 --schedule ddp", "--require-overlap ");
   EXPECT_EQ(checked.exit_code, 1) << checked.text;

@@ -24,7 +24,7 @@ std::string written_to(int file) {
   return text;
 }
 
-// In a child; does not return.
+// Runs in a child; does not return.
 void become_program(const Words& arguments, const Words& environment) {
   Words words{program_path()};
   words.insert(words.end(), arguments.begin(), arguments.end());

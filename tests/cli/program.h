@@ -1,4 +1,4 @@
-// Runs the built program `starling` and keeps what it says.
+// Runs the built program `starling` and captures its output.
 #pragma once
 
 #include <sys/types.h>
@@ -16,17 +16,17 @@ struct Ran {
   std::string err;
 };
 
-// The build says where the program is; the environment may name another one, such as an installed one.
+// The path that the build defines; the environment may name another program, such as an installed one.
 std::string program_path();
 
-// With these arguments; `environment` holds words such as "NAME=value", on top of ours. With `out`, standard
-// output goes to that file instead. The test's time limit is the limit.
+// Runs the program with these arguments; `environment` holds words such as "NAME=value", on top of ours. With
+// `out`, standard output goes to that file instead. The test's time limit is the limit.
 Ran run_program(const Words& arguments, const Words& environment = {}, const std::string& out = "");
 
 // The same, in the background.
 pid_t start_program(const Words& arguments);
 
-// In the background, and what it says is kept. Killed with its owner.
+// Runs in the background with its output captured. Killed with its owner.
 class RunningProgram {
  public:
   explicit RunningProgram(const Words& arguments, const Words& environment = {}, const std::string& out = "");

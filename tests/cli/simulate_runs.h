@@ -21,7 +21,7 @@ inline Words simulate(const std::string& flags) {
   return words;
 }
 
-// What a run that must go well prints.
+// The output of a run that must succeed.
 inline std::string output_of(const Words& words) {
   const Ran ran = run_program(words);
   EXPECT_EQ(ran.exit_code, 0) << join_texts(words, " ") << "\n" << ran.err;

@@ -53,7 +53,7 @@ TEST(Simulate, ARunCanBeRepeatedFromItsFlags) {
   EXPECT_FALSE(run.contains("environment"));
 }
 
-// Of each track; the times are exact decimals, so the tolerance is that of adding two of them.
+// Checks each track; the times are exact decimals, so the tolerance is that of adding two of them.
 TEST(Simulate, EventsOfATrackDoNotOverlap) {
   const TemporaryFolder folder;
   for (const char* strategy : {"allreduce", "ps --mode ssp", "ps --server beside", "dpsgd", "local-sgd"}) {
@@ -135,7 +135,7 @@ TEST(Simulate, OneWorkerIsEnough) {
   }
 }
 
-// What was asked for is no failure; what follows from it for the others is one.
+// A requested fault is not a failure; its consequences for the others are.
 TEST(Simulate, DeathsThatEndTheOthersAreFailures) {
   EXPECT_EQ(summary_of("--strategy ps --kill 2@3s")["ended"], Json({{"2", "killed at 3 s"}}));
   EXPECT_EQ(summary_of("--strategy ps --mode asp --pause 2@3s")["ended"],

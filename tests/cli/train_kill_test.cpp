@@ -1,5 +1,5 @@
-// Workers of `starling train` that die at any time. STARLING_KILL_RUNS says how many random runs there are
-// (6); run N of them is the same each time but for what the machine makes of its delay.
+// Workers of `starling train` that die at any time. STARLING_KILL_RUNS is the number of random runs (6); run
+// N is the same each time, except for the machine's timing.
 #include <signal.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ constexpr int kWorkers = 3;
 // Most of a step is slept, so that many of these runs fit on a small machine.
 constexpr const char* kKilledRun = "--model mlp --workers 3 --batch 8 --pace 20ms";
 
-// The value of the variable in a process's environment; empty if it is not there.
+// The value of the variable in a process's environment; empty if it is not set.
 std::string variable_of(const fs::path& process, const std::string& name) {
   for (const std::string& word : split(bytes_of(process / "environ"), '\0')) {
     if (word.starts_with(name + "=")) return word.substr(name.size() + 1);
@@ -29,7 +29,7 @@ std::string variable_of(const fs::path& process, const std::string& name) {
   return "";
 }
 
-// By rank, of the run that process `launcher` has started.
+// The processes, by rank, of the run that process `launcher` has started.
 std::map<int, pid_t> processes_of(pid_t launcher) {
   std::map<int, pid_t> processes;
   for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -48,7 +48,7 @@ std::set<std::string> shared_memory() {
   return names;
 }
 
-// Nothing of the run is there any more, but its files, which are whole.
+// Nothing of the run is left but its files, which are complete.
 void expect_nothing_left(pid_t launcher, const std::string& out, const std::set<std::string>& memory_before) {
   EXPECT_TRUE(processes_of(launcher).empty());
   for (const std::string& file : files_below(out)) EXPECT_FALSE(file.ends_with(".part")) << file;
@@ -86,13 +86,13 @@ struct Tally {
   int starting = 0, training = 0, over = 0;
 };
 
-// A run has to begin with all of them: who dies while they meet ends it, whatever the strategy.
+// A run has to begin with all of them: a process that dies while they meet ends it, whatever the strategy.
 bool ended_before_it_began(const Ran& ran, int rank, const std::string& out) {
   return ran.exit_code == 1 && !fs::exists(out + "/summary.json") &&
          ran.err.find(concat("starling: rank ", rank, " ended with signal 9 (Killed)")) != std::string::npos;
 }
 
-// After all processes are there. Any time must do: while they load, meet, train, save, and while they end.
+// Called when all processes exist. Any time must do: while they load, meet, train, save, and while they end.
 void kill_one(const Case& of, int rank, useconds_t delay, bool after_first_checkpoint, Tally& tally) {
   const TemporaryFolder folder;
   const std::string out = folder.path() + "/run";
@@ -102,7 +102,7 @@ void kill_one(const Case& of, int rank, useconds_t delay, bool after_first_check
                    of.goes_on ? 150 : 1'000'000, " --strategy ", of.strategy, " --out ", out)));
   const pid_t launcher = program.pid();
   std::map<int, pid_t> processes;
-  // With a server there is one more: any of them may be the last to come.
+  // With a server there is one more: any of them may be the last to start.
   while ((processes.size() < kWorkers || !processes.contains(rank)) && !program.ended()) {
     processes = processes_of(launcher);
   }
@@ -111,7 +111,7 @@ void kill_one(const Case& of, int rank, useconds_t delay, bool after_first_check
   while (after_first_checkpoint && !fs::exists(latest) && !program.ended()) usleep(1'000);
   usleep(delay);
   const bool begun = fs::exists(latest);
-  // Not if a slow machine has let it end: then there is nobody to lose.
+  // A slow machine may have let it end: then no process is lost.
   const bool killed = processes_of(launcher).contains(rank) && kill(processes[rank], SIGKILL) == 0;
   const Ran ran = program.wait();
   ++(!killed ? tally.over : begun ? tally.training : tally.starting);

@@ -11,7 +11,7 @@ bool has_trainer() { return fs::exists(fs::path(program_path()).parent_path() / 
 
 namespace {
 
-// With --pace the machine may be too slow for it, and the program says so.
+// With --pace the machine may be too slow, and the program says so.
 void expect_silent(const Ran& ran, const std::string& flags) {
   if (flags.find("--pace") != std::string::npos) return;
   EXPECT_EQ(ran.err, "") << flags;

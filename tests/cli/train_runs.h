@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 // Whether this build can train at all.
 bool has_trainer();
 
-// Where it cannot, a test says so instead of failing.
+// Without the trainer a test says so instead of failing.
 #define STARLING_NEEDS_TRAINER() \
   if (!has_trainer()) GTEST_SKIP() << "starling-trainer was not built: LibTorch was not found"
 
@@ -36,7 +36,7 @@ inline Words train(const std::string& flags) {
 // judged by. What the glyphs cost is the time to draw them, in every process.
 std::string few_pictures(const testing::TemporaryFolder& folder);
 
-// A run that ends well, says nothing on stderr, and whose files are then in `out`.
+// A run that succeeds and prints nothing on stderr; its files are then in `out`.
 std::string train_into(const std::string& out, const std::string& flags);
 
 // The summary that a run prints.

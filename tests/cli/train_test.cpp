@@ -91,7 +91,7 @@ TEST_F(Train, TheSeedDecidesOnEveryBitOfTheModel) {
   EXPECT_FALSE(model("other", "--seed 4") == first);
 }
 
-// 188 batches, the last one of 32: nobody may take one twice or leave one out.
+// 188 batches, the last one of 32: none may be taken twice or left out.
 TEST_F(Train, SharedOutBatchesAreEachTakenOnce) {
   const auto steps = [](const Json& summary) {
     std::uint64_t sum = 0;
@@ -191,7 +191,7 @@ TEST_F(Train, GoesOnInTheSameFolder) {
   EXPECT_TRUE(model_of(out) == model_of(train_into(in("whole"), flags + "4")));
 }
 
-// Whoever has the folder's name among its words.
+// A process that has the folder's name among its words.
 bool anybody_works_in(const std::string& folder) {
   for (const auto& entry : fs::directory_iterator("/proc")) {
     if (bytes_of(entry.path() / "cmdline").find(folder) != std::string::npos) return true;

@@ -76,7 +76,7 @@ TEST(Buckets, HoldEverySectionOnceAndAreFull) {
   }
 }
 
-// Random sections and limits, of which some are 0 and some larger than the model.
+// Random sections and limits; some limits are 0 and some larger than the model.
 struct Example {
   std::vector<Slice> sections;
   std::size_t most = 0;
@@ -92,7 +92,7 @@ struct Example {
   }
 };
 
-// In backward order, without a gap, every section in one bucket and as a whole.
+// Buckets are in backward order, without a gap, with every section in one bucket and as a whole.
 void expect_every_section_once(const Buckets& buckets, const std::vector<Slice>& sections) {
   std::size_t next_section = sections.size(), next_element = sections.back().end;
   for (const Bucket& bucket : buckets) {
@@ -124,8 +124,8 @@ TEST(Buckets, BecomeSmallerTowardsBothEnds) {
   EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 2, 4, 8, 8, 4, 2, 1, 1, 1}));
 }
 
-// Of the elements from the front up to its end, what is left when it begins, a bucket has at most half; from
-// the back it may double. Neither holds it below the edge, and a section is never cut.
+// A bucket has at most half of the elements from the front up to its end, which are left when it begins; from
+// the back it may double. Neither limits it below the edge, and a section is never cut.
 TEST(Buckets, AreNoLargerThanTheyMayBe) {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     SCOPED_TRACE(concat("seed ", seed));
@@ -138,7 +138,7 @@ TEST(Buckets, AreNoLargerThanTheyMayBe) {
       const std::size_t limit = std::min({example.most, grown, front});
       grown = std::min(example.most, 2 * grown);
       const std::size_t size = buckets[i].elements.size();
-      // Sections without elements may be there besides.
+      // There may also be sections without elements.
       const std::size_t first = example.sections[buckets[i].sections.end - 1].size();
       EXPECT_TRUE(size <= limit || size == first) << "bucket " << i << " has " << size << ", limit " << limit;
       if (i + 1 == buckets.size()) continue;

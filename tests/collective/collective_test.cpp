@@ -22,7 +22,9 @@ using testing::kByMessages;
 using testing::vector_of;
 using testing::VirtualRanks;
 
-// What rank 1 of 3 is told about a call that it alone makes.
+constexpr Algorithm kByMessages[] = {Algorithm::kRing, Algorithm::kDoubling, Algorithm::kHalving};
+
+// The error that rank 1 of 3 gets for a call that it alone makes.
 template <class Make>
 std::string refused_call(Make make) {
   VirtualRanks ranks(3);
@@ -222,7 +224,7 @@ void check_halves(Algorithm algorithm, int members, std::size_t count, bool weig
     return all_reduce(net, group, vector_of(whole, rank), how(rank), 1, algorithm);
   });
   for (const auto& vector : halves) EXPECT_EQ(vector, halves[0]);
-  // Where the members are no power of two the ring stands in for halving and sums in another order.
+  // If the number of members is not a power of two, the ring replaces halving and sums in another order.
   if (algorithm == Algorithm::kHalving && (members & (members - 1)) != 0) return;
   EXPECT_EQ(halves, whole) << members << " members, " << count;
 }

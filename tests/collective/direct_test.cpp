@@ -187,7 +187,7 @@ Task<> wait_in_vain(Peer& peer) {
     co_await peer.net.recv(0, 7, {});
     co_await peer.net.recv(1, 7, {});
   }
-  // A second attempt under the same tag, with everybody.
+  // A second attempt under the same tag, with all members.
   co_await direct_all_reduce(peer.net, group, Data(std::span(values)), Reduction::sum(), 1);
   for (const float value : values) check_equal(value, 3.0F, "value");
 }
@@ -231,7 +231,7 @@ Task<> cancel_at_random(Peer& peer) {
 
 TEST(DirectTest, CancellingLeavesOthersAndMemoryWhole) { expect_all_well(3, cancel_at_random); }
 
-// Every element is summed once, in the order of the group, whoever does it.
+// Every element is summed once, in the order of the group, by whichever member.
 Task<> order_of_summation(Peer& peer) {
   const Group group{3, 0, 2, 1};
   Random random(static_cast<std::uint64_t>(peer.net.rank()));

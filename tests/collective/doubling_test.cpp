@@ -66,7 +66,7 @@ TEST(Doubling, SumsAlongABalancedTree) {
   }
 }
 
-// -0 and 0 are equal, and a minimum keeps the first: only a fixed order gives everybody the same bits.
+// -0 and 0 are equal, and a minimum keeps the first: only a fixed order gives all members the same bits.
 TEST(Doubling, KeepsTheGroupsOrderInMinima) {
   for (int members = 2; members <= 9; ++members) {
     for (int zero = 0; zero < members; ++zero) {

@@ -95,7 +95,7 @@ TEST(Ghost, APartOfAGhostIsAGhost) {
   EXPECT_FALSE(Data().ghost());
 }
 
-// Where one member brings memory and another does not, who lacks values is told.
+// If one member brings memory and another does not, the member that lacks values gets the error.
 TEST(Ghost, DoesNotMixWithMemory) {
   std::vector<float> values(8, 1.0f);
   VirtualRanks ranks(2);

@@ -158,14 +158,15 @@ TEST(Hierarchical, ALongBroadcastReachesEverybody) {
 
 TEST(Hierarchical, ManyChunksAreUnderWayAtOnce) {
   const Hosts hosts{0, 0, 1, 1};
-  const std::size_t count = 2'000'003;  // 8 MB: sixteen chunks, of which eight are under way
+  const std::size_t count = 2'000'003;  // 8 MB: sixteen chunks, eight of them in progress
   const Models found = reduce(hosts, count, Reduction::Kind::kSum);
   for (std::size_t i = 0; i < count; i += 997)
     EXPECT_NEAR(found[0][i], expected(4, i, Reduction::Kind::kSum), 1e-2);
   for (const auto& model : found) EXPECT_EQ(model, found[0]);
 }
 
-// Whoever dies whenever: who fails has what it had, and who does not has the result.
+// Whichever member dies at whatever time: a member that fails has its old data, and one that does not has the
+// result.
 TEST(Hierarchical, ADeathLeavesOldDataOrTheResult) {
   const Hosts hosts{0, 0, 1, 1, 1};
   const std::size_t count = 100;

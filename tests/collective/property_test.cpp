@@ -54,7 +54,7 @@ double quotient(DType type, double a, double b) {
   return a / b;
 }
 
-// One collective of one group, with everybody's data and what it should become.
+// One collective of one group, with all members' data and the expected results.
 class Exercise {
  public:
   Exercise(Random& random, Group group, Tag tag) : group_(std::move(group)), tag_(tag) {
@@ -137,7 +137,7 @@ class Exercise {
     }
   }
 
-  // Of element `at`, which lies in the slice of `owner`.
+  // The result at element `at`, which is in the slice of `owner`.
   double result(std::size_t member, std::size_t owner, std::size_t at) const {
     switch (kind_) {
       case Collective::kAllReduce:
@@ -276,7 +276,7 @@ TEST(Property, RoughSumsHaveTheSameBitsEverywhere) {
   }
 }
 
-// Around each place where the table changes its mind.
+// Sizes around each border of the table.
 TEST(Property, EveryThresholdIsCrossedWell) {
   for (const int members : {2, 3, 4, 9, 17}) {
     for (const auto& row : Selection::network().rows()) {

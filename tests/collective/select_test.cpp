@@ -75,7 +75,7 @@ TEST(Select, RefusesGapsAndOverlaps) {
             "table: '0- @2-8: ring' and '0- @8-: halving' both match 0 bytes in a group of 8");
 }
 
-// On 10 Gbit/s Ethernet, by the formulas.
+// On 10 Gbit/s Ethernet, according to the formulas.
 TEST(Select, TheNetworkTableIsNearTheBest) {
   const double alpha = 50e-6, beta = 0.8e-9;
   double worst = 1;
@@ -103,7 +103,7 @@ TEST(Select, ReadsTheEnvironment) {
   unsetenv("STARLING_ALLREDUCE");
 }
 
-// In processes of their own, since the variable is read once.
+// Runs in separate processes, because the variable is read once.
 class SelectDeathTest : public ::testing::Test {
  protected:
   SelectDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

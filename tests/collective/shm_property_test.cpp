@@ -133,7 +133,7 @@ TEST(ShmPropertyTest, AllTypesReductionsAndAlgorithms) {
   for (const std::string& outcome : outcomes) EXPECT_EQ(outcome, "");
 }
 
-// As between hosts: what shares memory is not even asked.
+// As between hosts: shared memory is not used.
 TEST(ShmPropertyTest, AllTypesReductionsAndAlgorithmsOverLinks) {
   const transport::Link link{5e9, std::chrono::microseconds(5)};
   const auto outcomes = testing::ShmWorld(link).run(kShmRanks, random_cases);

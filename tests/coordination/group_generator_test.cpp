@@ -1,5 +1,5 @@
-// Workers and their generators on virtual time, some of whom die: the others make all their rounds. A
-// deadlock throws with the list of who waits for what.
+// Workers and their generators on virtual time, some of which die: the others make all their rounds. A
+// deadlock throws with the list of waits.
 #include "starling/coordination/group_generator.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ class Rounds {
     }
   }
 
-  // What goes wrong throws; returns the number of events.
+  // Errors throw; returns the number of events.
   std::uint64_t run() {
     groups.ranks().run();
     for (Rank rank = 0; rank < groups.ranks().size(); ++rank) {
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, GroupGeneratorTest,
                          ::testing::Values(Kind::kStatic, Kind::kRandom, Kind::kSmart, Kind::kReady),
                          name_of);
 
-// Runs with who dies when decided by the seed, and names a seed that fails.
+// Runs in which the seed decides which workers die when; names a seed that fails.
 template <class Death>
 void run_with(Kind kind, std::uint64_t seed, const Death& death) {
   SCOPED_TRACE(concat("seed ", seed));
@@ -126,7 +126,8 @@ TEST_P(GroupGeneratorTest, TheGeneratorsRankDies) {
   }
 }
 
-// The first member of a group, which tells when it is finished, as soon as any member begins to run it.
+// Kills the first member of a group, which reports that it is finished, as soon as any member begins to run
+// it.
 TEST_P(GroupGeneratorTest, TheFirstOfAGroupDiesAsItBegins) {
   for (std::uint64_t seed = 3001; seed <= 3500 && !HasFatalFailure(); ++seed) {
     run_with(GetParam(), seed, [](Rounds& rounds, Random& random, std::uint64_t) {
@@ -138,7 +139,7 @@ TEST_P(GroupGeneratorTest, TheFirstOfAGroupDiesAsItBegins) {
   }
 }
 
-// The second death falls in the census that the first one causes, or in what comes of it.
+// The second death falls into the census that the first one causes, or into its aftermath.
 TEST_P(GroupGeneratorTest, TwoDieShortlyAfterOneAnother) {
   for (std::uint64_t seed = 4001; seed <= 4500 && !HasFatalFailure(); ++seed) {
     run_with(GetParam(), seed, [](Rounds& rounds, Random& random, std::uint64_t events) {

@@ -1,4 +1,4 @@
-// A book that is written anew from what the living say, when somebody is lost.
+// A table that is rebuilt from the states of the living when a worker is lost.
 #include <gtest/gtest.h>
 
 #include "tests/coordination/group_tables.h"
@@ -6,7 +6,7 @@
 namespace starling::coordination {
 namespace {
 
-// What a worker says of itself.
+// The state that a worker reports.
 GroupMessage state(std::uint64_t count, std::uint64_t finished, bool asking, const IssuedGroup& group = {}) {
   GroupMessage note = asks(count, finished);
   note.asks = asking;
@@ -24,7 +24,7 @@ const GroupTable::Answer* answer_to(const GroupTable::Answers& answers, Rank ran
 TEST(GroupBookRestore, AGroupThatLostAMemberIsGivenOutAgain) {
   GroupTable table = book_of(5, smart(2));
   const IssuedGroup group{7, 2, 7, {0, 1, 2, 3}};
-  // 1 is lost, 2 has finished the group, 3 has not come yet, 4 trains.
+  // 1 is lost, 2 has finished the group, 3 has not arrived yet, 4 trains.
   const auto answers = table.restore(
       {state(4, 6, true, group), std::nullopt, state(4, 7, false), state(3, 5, false), state(4, 6, false)},
       Time());
@@ -76,7 +76,7 @@ TEST(GroupBookRestore, OfAGroupGivenOutTwiceTheLastIssueCounts) {
   }
 }
 
-// A group of which nobody was told when the generator died: its members ask for another.
+// A group that no worker had received when the generator died: its members ask for another.
 TEST(GroupBookRestore, WhatNobodyWasToldOfIsForgotten) {
   GroupTable table = book_of(3, smart(3));
   const auto answers = table.restore({std::nullopt, state(4, 6, true), state(4, 6, true)}, Time());

@@ -15,9 +15,9 @@ namespace {
 
 using testing::check;
 
-// Workers that run groups in order, in any order of events that can be: who is through with a group goes on
-// before the others are, the first member's word of it comes later than the next request. What may not be
-// throws.
+// Workers that run groups in order, in any possible order of events: a worker that is done with a group goes
+// on before the others are, and the first member's report arrives later than the next request. Impossible
+// states throw.
 class Workers {
  public:
   Workers(std::uint64_t seed, const GroupRules& rules, std::vector<int> host_of)
@@ -60,7 +60,7 @@ class Workers {
     return at(rank).does == Does::kRun && finish(rank);
   }
 
-  // Nobody can do anything before.
+  // No worker can do anything before that time.
   void pass_time() {
     if (hand_in()) return;
     check(book_.due().has_value(), "somebody waits for ever");
@@ -120,7 +120,7 @@ class Workers {
     }
   }
 
-  // A group ends for a member when all have come to it; they need not end at once.
+  // A group ends for a member when all have arrived; it need not end for all at once.
   bool finish(Rank rank) {
     Worker& worker = at(rank);
     const IssuedGroup& group = worker.answer.group;
@@ -140,7 +140,7 @@ class Workers {
   Random random_;
   GroupTable book_;
   std::vector<Worker> workers_;
-  std::deque<IssuedGroup> notes_;  // that groups are finished, on their way
+  std::deque<IssuedGroup> notes_;  // reports of finished groups, in flight
   std::map<std::uint64_t, Group> running_;
   std::size_t gone_ = 0;
   int ms_ = 0;
@@ -169,7 +169,7 @@ TEST(GroupTable, AFastMemberIsNotToldItsGroupTwice) {
   ASSERT_EQ(first.size(), 1U);
   EXPECT_EQ(first[0].group.number, 1U);
   EXPECT_EQ(table.ask(1, asks(1), Time()).at(0).group.number, 1U);
-  // Worker 1 is through and asks again before the word of worker 0 is there.
+  // Worker 1 is done and asks again before the report of worker 0 arrives.
   const auto again = table.ask(1, asks(2, 1), Time());
   ASSERT_EQ(again.size(), 1U);
   EXPECT_NE(again[0].group.number, 1U);

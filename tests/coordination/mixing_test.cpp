@@ -27,7 +27,7 @@ Eigen::MatrixXd matrix_of(const Graph& graph, const Group& lost = {}) {
   return matrix;
 }
 
-// Of the absolute values.
+// The second largest of the absolute values.
 double second_eigenvalue(const Graph& graph) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(matrix_of(graph));
   std::vector<double> values;

@@ -45,7 +45,7 @@ TEST(RandomGroups, OthersAreDrawnUniformly) {
   EXPECT_LT(statistic, 30);
 }
 
-// Those who are in groups are drawn too, those who have left are not.
+// Workers in groups are drawn too; workers that have left are not.
 TEST(RandomGroups, AllWhoArePresentIfTheyAreFewer) {
   RandomGroups policy(4, Random(1));
   WorkerRoster roster = roll_of(5);

@@ -77,7 +77,7 @@ TEST(ReadyGroups, WeighByHowFarBehindTheyAre) {
   EXPECT_EQ(decision.groups[0].weights, (std::vector<double>{1, 0.25, 0.5}));
 }
 
-// Some that always come together, `size` of them at once, and those that always come apart from them.
+// Workers that always come together, `size` of them at once, and others that always come apart from them.
 class Flocks {
  public:
   Flocks(const Group& first, const Group& second, std::size_t size)
@@ -87,7 +87,7 @@ class Flocks {
         second_(second),
         size_(size) {}
 
-  // `size` of a flock come in one instant, then nobody for longer than a window.
+  // `size` workers of a flock come in one instant; then none comes for longer than a window.
   Groups come(const Group& flock, std::size_t turn) {
     Groups groups;
     const auto add = [&](const GroupPolicy::Decision& decision) {
@@ -136,7 +136,7 @@ class Flocks {
   std::size_t size_;
 };
 
-// After 2 (n-1)/(k-1) groups one of the two waits until the other comes: two more groups at the most.
+// After 2 (n-1)/(k-1) groups one of the two waits until the other comes: two more groups at most.
 TEST(ReadyGroups, TwoPairsThatAlwaysComeTogetherGetMixed) {
   for (const std::size_t size : {2, 3, 4}) {
     Group first, second;
@@ -170,7 +170,7 @@ TEST(ReadyGroups, TheManyNeverWaitForTheFew) {
   }
 }
 
-// Until one of the many comes, or so many of them have left that they are not the many.
+// They wait until one of the many comes, or so many of them have left that they are not the many.
 TEST(ReadyGroups, TheFewWaitBeyondTheirWindow) {
   const Group many{0, 1, 2}, few{3, 4};
   for (const bool they_leave : {false, true}) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Time kNow(std::chrono::seconds(100));
 
-// A roll and rules of any kind.
+// A roster and rules of any kind.
 struct Case {
   explicit Case(std::uint64_t seed) : random(seed), roster(random_roll(random)) {
     rules.size = static_cast<std::size_t>(random.between(2, 5));
@@ -79,7 +79,7 @@ TEST(SmartGroups, DivideThoseWhoAreInvited) {
     EXPECT_EQ(found, expected);
     EXPECT_EQ(decision.alone.empty(), expected.size() > 1);
     if (!test.rules.by_host) {
-      EXPECT_EQ(places, expected.size());  // in one group each
+      EXPECT_EQ(places, expected.size());  // each worker in one group
       for (const Group& group : groups_of(decision)) EXPECT_LT(group.size(), 2 * test.rules.size);
     }
   }
@@ -150,7 +150,7 @@ TEST(SmartGroups, OneThatIsNotDueIsLeftOutWhileItIsNot) {
   };
   EXPECT_EQ(ask_at(100), without);
   EXPECT_EQ(ask_at(399), without);
-  EXPECT_EQ(ask_at(400), all);  // it comes in the section that follows
+  EXPECT_EQ(ask_at(400), all);  // it comes in the following section
   EXPECT_EQ(ask_at(600), all);
   EXPECT_EQ(ask_at(601), without);  // something is wrong with it
 }

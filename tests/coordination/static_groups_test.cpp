@@ -43,7 +43,7 @@ Shape random_shape(std::uint64_t seed) {
   return shape;
 }
 
-// Who averaged with whom in one cycle, through others too: the members that the first one reaches.
+// The members that the first one reaches through the averages of one cycle, directly or through others.
 std::size_t reached(const StaticGroups& groups, const Group& members) {
   std::set<Rank> found{members.front()};
   for (std::size_t before = 0; before < found.size();) {

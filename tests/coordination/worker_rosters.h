@@ -9,7 +9,7 @@
 
 namespace starling::coordination {
 
-// Everybody is present and idle.
+// A roster in which all workers are present and idle.
 inline WorkerRoster roll_of(std::vector<int> host_of) {
   WorkerRoster roster(std::move(host_of));
   for (Rank rank = 0; rank < static_cast<Rank>(roster.host_of.size()); ++rank) {

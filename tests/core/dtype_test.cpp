@@ -22,7 +22,7 @@ T from_bits(unsigned bits) {
   return value;
 }
 
-// What the format means, from its fields alone: exact in long double.
+// The meaning of the format, from its fields alone: exact in long double.
 struct Format {
   int mantissa_bits;
   int exponent_bias;
@@ -39,8 +39,8 @@ struct Format {
   }
   unsigned infinity() const { return static_cast<unsigned>(exponent_mask()) << mantissa_bits; }
 
-  // The nearest of two neighbours; the bits after the largest finite value stand for where it would go on,
-  // which is what infinity is rounded from.
+  // The nearest of two neighbours; the bits after the largest finite value represent its next step, which is
+  // rounded to infinity.
   unsigned nearest(long double magnitude) const {
     unsigned low = 0, high = infinity();
     if (magnitude >= value(high)) return high;

@@ -7,7 +7,7 @@
 namespace starling {
 namespace {
 
-// The families can be told apart by type and caught together.
+// The families have distinct types and can be caught together.
 template <class... Families>
 constexpr bool kAreErrors = (std::is_base_of_v<Error, Families> && ...);
 static_assert(kAreErrors<InvalidArgument, PeerLost, Timeout, Deadlock>);

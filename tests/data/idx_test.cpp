@@ -41,7 +41,7 @@ class IdxTest : public ::testing::Test {
 
   std::string path(std::string_view name) const { return concat(folder_.path(), "/", name); }
 
-  // What is said when the first file has this content.
+  // The error when the first file has this content.
   std::string refusal_of(const std::string& content, const std::string& name = "train-images-idx3-ubyte") {
     folder_.write(name, content);
     return testing::refusal([&] { read_mnist(folder_.path()); });

@@ -31,7 +31,7 @@ TEST(EpochOrder, DependsOnSeedAndEpoch) {
   EXPECT_NE(epoch_order(100, 4, 2), epoch_order(100, 2, 4));
 }
 
-// Each of 5 samples comes to each place in about a fifth of the epochs.
+// Each of 5 samples is at each position in about a fifth of the epochs.
 TEST(EpochOrder, IsFair) {
   constexpr int kEpochs = 5000;
   std::vector<int> counts(25);

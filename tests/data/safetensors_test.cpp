@@ -39,7 +39,7 @@ std::string file_of(const std::string& header, std::size_t data_bytes) {
 
 class SafetensorsTest : public ::testing::Test {
  protected:
-  // What is said of this content, after the file's name.
+  // The error for this content, after the file's name.
   std::string refusal_of(const std::string& content) const {
     const std::string path = folder_.write("bad", content);
     const std::string said = testing::refusal([&] { read_safetensors(path); });

@@ -83,7 +83,7 @@ TEST(Join, WithoutANetworkOtherHostsAreOutOfReach) {
   });
 }
 
-// Who allows less silence than others keep would lose them without a reason.
+// A process that allows less silence than others keep would lose them without a reason.
 TEST(Join, AllMustAllowTheSameSilence) {
   if (!transport::wire::why_no_ucx().empty()) GTEST_SKIP() << transport::wire::why_no_ucx();
   on_hosts(2, 2, [](RunEnvironment environment) {
@@ -121,7 +121,7 @@ TEST(Join, TheSilenceThatIsAllowedCanBeChosen) {
   close(noticed[1]);
 }
 
-// As one that a firewall keeps out: it was at the rendezvous, and then nothing comes.
+// As with a firewall in between: the process was at the rendezvous, and then nothing arrives from it.
 TEST(Join, AProcessThatIsNotHeardOfIsNamed) {
   if (!transport::wire::why_no_ucx().empty()) GTEST_SKIP() << transport::wire::why_no_ucx();
   int noticed[2];
@@ -151,8 +151,8 @@ TEST(Join, AProcessThatIsNotHeardOfIsNamed) {
   close(noticed[1]);
 }
 
-// At any moment of the beginning: connections may be there, or half there, when it dies, and whoever is left
-// may hear of all of it at once.
+// It dies at any moment of the beginning: connections may exist, or half exist, and the others may learn of
+// all of it at once.
 TEST(Join, AProcessThatDiesAtTheBeginningIsLost) {
   if (!transport::wire::why_no_ucx().empty()) GTEST_SKIP() << transport::wire::why_no_ucx();
   for (int variant = 0; variant < 16; ++variant) {

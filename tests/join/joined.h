@@ -1,4 +1,4 @@
-// What processes that have joined a run do in tests.
+// The tasks of processes that have joined a run, for tests.
 #pragma once
 
 #include <netinet/in.h>
@@ -38,7 +38,7 @@ inline int free_port() {
   throw Error("no free port");
 }
 
-// The sum of (1 + rank), over everybody.
+// The sum of (1 + rank) over all ranks.
 inline runtime::Task<> sum_up(Peer& self) {
   transport::Transport& net = self.net;
   Group everyone;

@@ -36,7 +36,7 @@ const EnvironmentVariables kHydra{{"PMI_RANK", "1"},
                                   {"PMI_FD", "7"},
                                   {"MPI_LOCALNRANKS", "2"},
                                   {"MPI_LOCALRANKID", "1"}};
-// What sbatch leaves to its script, and srun to a task of it.
+// The variables that sbatch passes to its script, and srun to a task of it.
 const EnvironmentVariables kBatch{{"SLURM_JOB_ID", "200505"}, {"SLURM_NTASKS", "4"},
                                   {"SLURM_PROCID", "0"},      {"SLURM_LOCALID", "0"},
                                   {"SLURM_NNODES", "2"},      {"SLURM_JOB_NODELIST", "n[1-2]"}};

@@ -84,7 +84,7 @@ std::string damaged_message(Random& random) {
     case 4:  // a head that is right, and garbage
       return bytes.substr(0, kHeadBytes) + random_bytes(random, bytes.size() - kHeadBytes);
     default:
-      return bytes + bytes;  // said again
+      return bytes + bytes;  // the message twice
   }
 }
 
@@ -92,7 +92,7 @@ std::string_view body_of(std::string_view bytes, const Head& head) {
   return bytes.substr(kHeadBytes, head.length);
 }
 
-// As the server takes a message apart: what it would give a seat to.
+// Parses a message as the server does: the hello that it would accept.
 std::optional<Hello> accepted(const RendezvousRoster& attendance, std::string_view bytes) {
   const auto head = read_head(bytes.substr(0, kHeadBytes));
   if (!head || head->version != kRendezvousVersion || head->word != Word::kHello) return std::nullopt;
@@ -107,7 +107,7 @@ bool printable(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-// As a client does with the body of an answer, of whatever kind.
+// Parses the body of an answer as a client does, of any kind.
 void read_as_answers(std::string_view body) {
   if (const auto cards = read_cards(body, kRanks)) {
     ASSERT_EQ(cards->size(), std::size_t{kRanks});
@@ -165,8 +165,8 @@ std::size_t open_descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-// Sends damaged messages until it has sent enough. None of them would get a seat: who knows the token and
-// uses it well is not a stranger, and could take part in the job's meeting.
+// Sends damaged messages until it has sent enough. None of them would get a seat: a process that knows the
+// token and uses it well is not a stranger, and could take part in the job's meeting.
 void send_damaged(std::uint16_t port, std::uint64_t seed, int count, std::atomic<int>& sent) {
   Random random(seed);
   const RendezvousRoster attendance(kToken, kRanks, 1);
@@ -184,7 +184,7 @@ void send_damaged(std::uint16_t port, std::uint64_t seed, int count, std::atomic
   }
 }
 
-// Messages that are good and come again: in the same connection, and from another one.
+// Good messages that are repeated: in the same connection, and from another one.
 void replay(const RendezvousServer& server) {
   for (Rank rank = 0; rank < kRanks; ++rank) {
     const std::string hello = hello_message(hello_of(rank, kRanks, "not of the job"));

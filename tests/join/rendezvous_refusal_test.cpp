@@ -1,4 +1,4 @@
-// What strangers, mistaken ranks and wrong servers get to hear, and that the job is not held up by them.
+// The errors that strangers, mistaken ranks and wrong servers cause, and that they do not delay the job.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using testing::point_at;
 using testing::refusal;
 using testing::Visitor;
 
-// All that a server says to who begins like this.
+// The whole answer of a server to a connection that begins like this.
 std::string answer_to(const RendezvousServer& server, const std::string& bytes) {
   Visitor visitor(server.port());
   visitor.say(bytes);
@@ -117,7 +117,7 @@ TEST(RendezvousRefusals, AnotherVersionIsToldBoth) {
             refusal_message({false, "the server speaks version 1 of the protocol, this process 7"}));
 }
 
-// What meet() makes of a server that answers like this.
+// The error of meet() for a server that answers like this.
 std::string meet_where_answer_is(const std::string& bytes) {
   const Listener listener = listen_at("127.0.0.1", 0);
   auto text = std::async(std::launch::async, [&] {

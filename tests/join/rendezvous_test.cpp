@@ -47,7 +47,7 @@ TEST(Rendezvous, ACardAboveTheLimitIsRefused) {
             "rendezvous 127.0.0.1:4000: the card of rank 1 has 65537 bytes; allowed: up to 65536");
 }
 
-// Each has been turned away once before the server starts, so each has to come again.
+// Each has been refused once before the server starts, so each has to try again.
 TEST(Rendezvous, TheServerMayStartLater) {
   Listener early = listen_at(own_host(), 0);
   const RendezvousAddress point{.host = own_host(), .port = early.port, .token = kToken};

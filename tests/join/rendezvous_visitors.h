@@ -1,4 +1,4 @@
-// Both ends of the rendezvous for tests: ranks that are threads, and connections that do as they like.
+// Both ends of the rendezvous for tests: ranks that are threads, and connections that misbehave.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ using join::Listener;
 using join::RendezvousAddress;
 using join::RendezvousServer;
 
-// Longer than a test may last: whoever waits for so long hangs.
+// Longer than a test may last: a longer wait is a hang.
 inline constexpr Duration kPatience = std::chrono::minutes(10);
 inline const std::string kToken = "0123456789abcdef0123456789abcdef";
 
@@ -65,7 +65,7 @@ class Crowd {
       }));
     }
   }
-  // What each has got; throws what one has thrown.
+  // The cards that each has received; throws the error of any of them.
   std::vector<std::vector<std::string>> all() {
     std::vector<std::vector<std::string>> got;
     for (auto& rank : ranks_) got.push_back(rank.get());
@@ -107,8 +107,8 @@ class Visitor {
       throw Error(concat("connect: ", std::strerror(errno)));
     }
   }
-  // At the other end.
-  explicit Visitor(Descriptor socket) : socket_(std::move(socket)) {}
+  // The other end of a connection.
+  explicit Visitor(transport::shm::Descriptor socket) : socket_(std::move(socket)) {}
 
   // The peer may have closed in the middle.
   void say(std::string_view bytes) {

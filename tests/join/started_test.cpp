@@ -1,4 +1,4 @@
-// Processes that another launcher has started: where they stand, how they find each other, and that they do.
+// Processes that another launcher has started: their ranks, how they find each other, and that they do.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -52,7 +52,7 @@ std::string start_refusal(const EnvironmentVariables& variables) {
 
 TEST(Started, OurOwnVariablesGoFirst) {
   EnvironmentVariables both = torchrun(2, 4, 4, 29500);
-  both.erase("WORLD_SIZE");  // nobody looks at it
+  both.erase("WORLD_SIZE");  // not read
   for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{{"STARLING_RANK", "1"},
                                                                                     {"STARLING_WORKERS", "2"},
                                                                                     {"STARLING_RANKS", "2"},

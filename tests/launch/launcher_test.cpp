@@ -1,4 +1,4 @@
-// What the program's tests (tests/cli/launch*_test.cpp) cannot wait for.
+// Cases that the program's tests (tests/cli/launch*_test.cpp) cannot wait for.
 #include "starling/launch/launcher.h"
 
 #include <gtest/gtest.h>

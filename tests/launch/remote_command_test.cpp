@@ -25,7 +25,7 @@ struct Said {
   int code = 0;
 };
 
-// What the command line, for this machine's sh, prints.
+// The output of the command line in this machine's sh.
 Said say(const std::string& line) {
   FILE* const pipe = popen(concat("{ ", line, "\n} 2>&1").c_str(), "r");
   std::array<char, 4096> part{};

@@ -1,4 +1,4 @@
-// Random runs against a second way of telling who is waited for: millisecond by millisecond.
+// Compares random runs with a second analysis of the waits: millisecond by millisecond.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -36,13 +36,13 @@ class Oracle {
     return last;
   }
 
-  // For whom a rank in this meeting still waits at t.
+  // The rank for which a member of this meeting still waits at t.
   Rank missing(const Span& meeting, long long t) const {
     const Rank last = last_of(meeting);
     return at(t) < first_of(last, meeting.meeting)->begin ? last : kNobody;
   }
 
-  // Whom the last of the chain, which waits for `whom`, waits for in truth; kNobody: transfer.
+  // The rank to blame when the last of the chain waits for `whom`; kNobody: transfer.
   Rank blamed(std::vector<Rank> chain, Rank whom, long long t) const {
     if (whom < 0 || static_cast<std::size_t>(whom) >= run_.ranks.size()) return kNobody;
     if (std::find(chain.begin(), chain.end(), whom) != chain.end()) return kNobody;
@@ -98,7 +98,7 @@ std::vector<Span> random_journal(Random& random, Rank rank, int ranks) {
     spans.push_back(made);
     t = end + (random.chance(0.5) ? 0 : random.between(1, 4));
   }
-  // Of one whom they do not overlap, as the oracle takes the first it finds.
+  // The holds of one rank do not overlap, because the oracle takes the first it finds.
   for (Rank whom = 0; whom < ranks; ++whom) {
     if (whom == rank || !random.chance(0.3)) continue;
     const int begin = random.between(0, 40);

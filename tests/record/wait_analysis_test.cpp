@@ -94,7 +94,7 @@ TEST(WaitAnalysis, BlameGoesDownTheChain) {
 }
 
 TEST(WaitAnalysis, WhoComesLastBecauseOfAnotherPassesTheBlameOn) {
-  // Pairs meet: 1 comes late to 0 because it met 2 first, which was slow.
+  // Pairs meet: 1 is late for 0 because it met 2 first, which was slow.
   const WaitAnalysis waits =
       analyse_waits(make_run(20, {{compute(0, 1), meet(6, 1, 14)},
                                   {compute(0, 2), meet(5, 2, 11), compute(11, 13), meet(6, 13, 14)},

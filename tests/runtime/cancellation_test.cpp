@@ -27,7 +27,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::size_t kBytes = 24;
 
-// What outlives the tasks.
+// The objects that outlive the tasks.
 struct Shared {
   int live = 0;               // guards in frames
   std::deque<Bytes> buffers;  // what the victim receives into
@@ -112,7 +112,7 @@ Task<> local_part(Shared& shared) {
   if (!co_await scope.join_until(Time(kForever))) throw Error("not joined");
 }
 
-// Message 60 comes only later, to a receive that nobody waits for any more.
+// Message 60 arrives later, for a receive that has been given up.
 Task<> too_early(Transport& net, Shared& shared) {
   co_await when_any(receive(net, 1, 60, shared), sleep_guarded(1us, shared));
   bool late = false;
@@ -198,7 +198,7 @@ std::uint64_t run_and_kill(std::uint64_t after, std::optional<std::uint64_t> see
     scope.reset();
     EXPECT_EQ(shared.live, 0);
     const std::deque<Bytes> before = shared.buffers;
-    run(*scheduler, sleep_for(20us));  // what is under way arrives at nobody
+    run(*scheduler, sleep_for(20us));  // messages in flight arrive nowhere
     world.lose(0, "cancelled");
     drive_until(*scheduler, peers, kNever);
     EXPECT_TRUE(before == shared.buffers) << "a buffer was written to after its receive was gone";

@@ -152,7 +152,7 @@ TEST(LoopScheduler, WatchesDescriptors) {
   run(loop, wait_for(got));
   writer.join();
   EXPECT_EQ(letter, 'x');
-  run(loop, sleep_for(5ms));  // "y" is there, but nobody watches any more
+  run(loop, sleep_for(5ms));  // "y" has arrived, but nothing watches any more
   EXPECT_EQ(letter, 'x');
   close(ends[0]);
   close(ends[1]);
@@ -234,7 +234,7 @@ TEST(LoopScheduler, LooksOnceMoreAfterItAnnouncedToPark) {
   diary.spins = false;
   diary.gives_when_parked = true;
   loop.add(diary);
-  run(loop, wait_for(diary.news));  // would sleep for ever if that look were not heeded
+  run(loop, wait_for(diary.news));  // would sleep forever if that look were ignored
   loop.remove(diary);
   EXPECT_EQ(diary.times_parked, 1);
   EXPECT_FALSE(diary.parked);

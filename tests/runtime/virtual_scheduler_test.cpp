@@ -117,7 +117,7 @@ struct Writer : Wakeup {
   std::string& log;
 };
 
-// Also behind what is queued after it, by others of that instant; and it may be moved and cancelled.
+// It also runs behind what others of that instant queue after it; and it may be moved and cancelled.
 TEST(VirtualScheduler, TheEndOfAnInstantComesAfterAllElseOfIt) {
   for (std::uint64_t seed = 0; seed <= 20; ++seed) {
     VirtualScheduler scheduler = seed > 0 ? VirtualScheduler(seed) : VirtualScheduler();
@@ -155,7 +155,7 @@ TEST(VirtualScheduler, SeedsDoNotReorderTime) {
   }
 }
 
-// FNV-1a over everything that happens: who, when and what.
+// FNV-1a over everything that happens: rank, time and event.
 struct Trace {
   void note(std::uint64_t value) {
     for (int byte = 0; byte < 8; ++byte) hash = (hash ^ ((value >> (8 * byte)) & 0xff)) * 0x100000001b3ULL;

@@ -17,7 +17,7 @@ TEST(EqualShares, AreEveryNthBatchOfThoseThatGoRound) {
   EXPECT_EQ(equal_share(1, 3, 10, 0), (Share{Kind::kBatch, 1}));
   EXPECT_EQ(equal_share(1, 3, 10, 2), (Share{Kind::kBatch, 7}));
   EXPECT_EQ(equal_share(1, 3, 10, 3), (Share{Kind::kEnd, 0}));
-  EXPECT_EQ(equal_share(0, 3, 10, 3), (Share{Kind::kEnd, 0}));  // batch 9 is nobody's
+  EXPECT_EQ(equal_share(0, 3, 10, 3), (Share{Kind::kEnd, 0}));  // batch 9 is given to no worker
 }
 
 TEST(EqualShares, NeedABatchForEveryone) {
@@ -25,7 +25,7 @@ TEST(EqualShares, NeedABatchForEveryone) {
             "an epoch of 3 batches for 4 workers; allowed: at least one batch for each");
 }
 
-// What each worker was given in an epoch.
+// The batches of each worker in an epoch.
 struct Result {
   std::vector<std::vector<std::uint64_t>> batches;
   std::vector<std::uint64_t> rounds;  // before the end
@@ -40,7 +40,7 @@ void expect_each_once(const Result& result, std::uint64_t batches) {
 }
 
 // Asks in a random order, in which some workers come up to ten times as often, until all are at the end of
-// all epochs. In lockstep nobody begins a round before all have finished the one before.
+// all epochs. In lockstep no worker begins a round before all have finished the one before.
 std::vector<Result> play(std::uint64_t seed, bool lockstep, int workers,
                          const std::vector<std::uint64_t>& epochs) {
   Random random(seed);

@@ -181,12 +181,12 @@ TEST(BatchShares, ADeadWorkersBatchIsLost) {
     EXPECT_LE(tally[i], 1);
     missing += 1 - tally[i];
   }
-  // Rank 2 may have come too late to get a second one.
+  // Rank 2 may have been too late to get a second one.
   EXPECT_EQ(missing, outcomes[2].signal == SIGKILL ? 1 : 0);
   for (const std::size_t rank : {0, 1, 3, 4}) EXPECT_TRUE(outcomes[rank].good()) << outcomes[rank].error;
 }
 
-// Nobody hangs in a request: neither those who ask nor those whose engine has ended.
+// No request hangs: neither those that are asked nor those whose engine has ended.
 TEST(BatchShares, WithoutRankZeroThereAreNone) {
   const Training what{.strategy = "dpsgd", .workers = 3, .rules = {true, true}, .batches = 1000};
   Tally tally(what.epochs * what.batches + 4);

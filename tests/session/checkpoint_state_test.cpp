@@ -1,4 +1,4 @@
-// State by name: what was packed comes back, and nothing else is taken for it.
+// State by name: packed state comes back, and nothing else is accepted for it.
 #include "starling/session/worker/checkpoint_state.h"
 
 #include <gtest/gtest.h>

@@ -23,7 +23,7 @@ using testing::Job;
 using testing::JobSession;
 using testing::simulation_of;
 
-// What one rank writes, in memory that all processes share.
+// The data that one rank writes, in memory that all processes share.
 class Shelf {
  public:
   explicit Shelf(std::size_t ranks) : board_(ranks * kFloats) {}
@@ -85,7 +85,7 @@ Start start_of(Run& run, Rank rank) {
   return start;
 }
 
-// One rank of a run; it goes on from the shelf if the setting says so.
+// One rank of a run; it continues from the shelf if the options say so.
 void live(Run& run, transport::Transport& net) {
   const Start start = start_of(run, net.rank());
   JobSession* session = nullptr;
@@ -160,7 +160,7 @@ TEST(Checkpoint, GoingOnGivesTheSameBits) {
   expect_same_bits("ps", {{"server", "beside"}}, 3);
 }
 
-// A checkpoint holds the whole state of the optimiser, of which each rank had a part.
+// A checkpoint contains the whole state of the optimiser, although each rank had only a part.
 TEST(Checkpoint, SchedulesGoOnInTheSameBitsAlsoWithOtherBuckets) {
   const OptionTexts small{{"fusion", "256"}, {"edge", "16"}}, large{{"fusion", "1g"}, {"edge", "1g"}};
   using OptimizerKind = optim::OptimizerSpec::Kind;
@@ -182,7 +182,7 @@ TEST(Checkpoint, SchedulesGoOnInTheSameBitsAlsoWithOtherBuckets) {
   expect_same_bits(simulation, {{"schedule", "ddp"}, {"fusion", "64"}});
 }
 
-// Nobody is held up by those who rest, in any strategy; saving changes nothing.
+// Pausing workers delay no other, in any strategy; saving changes nothing.
 TEST(Checkpoint, AllSaveAfterTheSameSteps) {
   for (const auto& [strategy, options] : {std::pair<std::string, OptionTexts>{"allreduce", {}},
                                           {"local-sgd", {{"period", "4"}}},

@@ -1,4 +1,4 @@
-// Who looks at the models of a schedule on real processes sees those of allreduce.
+// On real processes, the models of a schedule look like those of allreduce at any time.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,7 +45,7 @@ TEST(DearLook, AllModelsAreEqualAfterEveryStep) {
   }
 }
 
-// Who updates everything itself keeps what is wrong with its model.
+// A worker that updates everything itself keeps the error in its model.
 TEST(DearLook, AModelThatIsNotEqualIsFound) {
   const Job job = job_of({"dear", {{"gather", "gradients"}}}, 3);
   Session::Options setting = job.setting();
@@ -127,7 +127,7 @@ TEST(DearLook, SnapshotsAreModelsOfAllReduce) {
   }
 }
 
-// What the program sees when it has flushed, and when the run is over.
+// The model that the program sees after flush(), and when the run is over.
 TEST(DearLook, FlushedModelsAreThoseOfAllReduce) {
   for (const int workers : {2, 3}) {
     const auto models = models_by_step(workers);

@@ -31,7 +31,7 @@ const DearSchedule kDearSchedules[] = {
     {"dear", {{"fusion", "600"}, {"edge", "16"}, {"gather", "gradients"}, {"window", "3"}}},
     {"allreduce", {{"schedule", "priority"}, {"fusion", "300"}}}};
 
-// Who asked for a section in the step before asks for it again, unless the program flushes.
+// A program that asked for a section in the step before asks for it again, unless it flushes.
 Manners changing() {
   Manners manners;
   manners.flushes = [](std::uint64_t step) { return step % 3 == 0; };

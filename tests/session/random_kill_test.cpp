@@ -1,5 +1,5 @@
-// Processes killed at random times: whoever it is, the one whose group generator is at work included, and
-// whatever it was doing: asking, answering, averaging, computing, or done with its steps.
+// Processes killed at random times: any rank, including the one with the active group generator, and during
+// any activity: asking, answering, averaging, computing, or after its last step.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -20,7 +20,7 @@ using testing::JobSession;
 
 constexpr int kRanks = 4;
 
-// Trains, says how far it is, and leaves its model on the board.
+// Trains, reports its progress, and leaves its model on the board.
 void train(const Job& job, transport::Transport& net, Board& models, Board& steps) {
   const auto rank = static_cast<std::size_t>(net.rank());
   JobSession own(job, net, job.setting());

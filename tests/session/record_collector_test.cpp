@@ -149,7 +149,7 @@ TEST(RecordCollector, BringsInAllRanks) {
   }
 }
 
-// As the strategy's row says, to the byte.
+// The bytes are those of the strategy's registry entry, exactly.
 TEST(RecordCollector, BytesAreThoseOfTheStrategyAlone) {
   const Job job(simulation_of("dpsgd", {}, 3));
   const auto& row = *job.simulation.strategy;
@@ -202,7 +202,7 @@ TEST(RecordCollector, TheLostAreNamed) {
   }
 }
 
-// Rank 0 fails alone: it does not wait for those who wait for it.
+// Rank 0 fails alone: it does not wait for ranks that wait for it.
 TEST(RecordCollector, RankZeroDoesNotWaitForThoseWhoWaitForIt) {
   class Fails final : public strategy::Strategy {
    public:

@@ -1,4 +1,4 @@
-// Jobs done section by section: the program asks for a section before it uses it and tells of its gradient.
+// Jobs done section by section: the program asks for a section before it uses it and reports its gradient.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace starling::testing {
 
-// What the program says of a section in a step, counted from 1.
+// Whether the program reports a section in a step, counted from 1.
 using Says = std::function<bool(Rank rank, std::uint64_t step, std::size_t section)>;
 
 inline bool always(Rank, std::uint64_t, std::size_t) { return true; }
@@ -17,8 +17,8 @@ inline bool never(Rank, std::uint64_t, std::size_t) { return false; }
 
 struct Manners {
   Says asks = always;   // before it uses the section
-  Says tells = always;  // when the gradient is there
-  // Of the whole model before the forward pass.
+  Says tells = always;  // when the gradient is ready
+  // Whether it flushes the whole model before the forward pass.
   std::function<bool(std::uint64_t step)> flushes = [](std::uint64_t) { return false; };
   std::function<void(session::Session&, std::uint64_t step)> begins = [](session::Session&, std::uint64_t) {};
 };

@@ -1,4 +1,4 @@
-// Steps that are told of by section while the program computes.
+// Steps whose sections the program reports while it computes.
 #include <gtest/gtest.h>
 
 #include "starling/core/error.h"
@@ -26,13 +26,13 @@ void expect_good(launch::ForkedRanks& ranks) {
     EXPECT_TRUE(outcome.good()) << outcome.error << outcome.signal;
 }
 
-// What a listener saw of a step, and the samples that were known then.
+// A listener's view of a step, and the samples that were known then.
 struct Seen {
   std::vector<std::size_t> forward, ready;
   std::size_t samples_at_first = 0;
 };
 
-// Tells the test when the first section is there, so that the batch may end after it.
+// Informs the test when the first section is ready, so that the batch may end after it.
 class Recorder final : public strategy::StepListener {
  public:
   Recorder(Worker& self, Seen& seen) : self_(self), seen_(seen) {}
@@ -71,7 +71,7 @@ class Listening final : public strategy::Strategy {
   int pieces_;
 };
 
-// One rank with three sections; what the listener saw is there when the session is over.
+// One rank with three sections; the listener's view is complete when the session is over.
 template <class Body>
 void with_listener(int pieces, bool equal_batches, const Body& body,
                    const std::function<void(const std::vector<Seen>&)>& look) {
@@ -188,7 +188,7 @@ TEST(Sections, MistakesAreNamed) {
       [](const std::vector<Seen>& seen) { testing::check_equal(seen.size(), 2U, "steps"); });
 }
 
-// Trains a small network with momentum; the backward pass tells of its sections, or does not, or of some.
+// Trains a small network with momentum; the backward pass reports its sections, or none, or some.
 void train(transport::Transport& net, const sim::Simulation& simulation,
            const std::vector<std::vector<float>>& expected, const OptionTexts& options,
            const std::function<bool(std::size_t, std::uint64_t)>& tells) {
@@ -240,7 +240,7 @@ TEST(Sections, BucketsHaveTheBitsOfTheWhole) {
   for (const OptionTexts& options : kSectionSchedules) {
     SCOPED_TRACE(options.at("schedule"));
     launch::ForkedRanks ranks(2, [&](transport::Transport& net) {
-      // Rank 1 tells of some sections only, and in some steps of none.
+      // Rank 1 reports only some sections, and none in some steps.
       train(net, simulation, expected, options, [&](std::size_t section, std::uint64_t step) {
         return net.rank() == 0 || (step % 3 != 0 && section != 1);
       });
@@ -270,7 +270,7 @@ TEST(Sections, UnequalBatchesAreWeightedAlsoInBuckets) {
         testing::check_equal(session.parameters()[0], wanted, "the model");
         testing::check_equal(session.parameters()[1], wanted, "the model");
         // Samples 1, 2 and 5 of the gradients 8, 16 and 24; in every third step rank 2 has none, in the last
-        // nobody has.
+        // no rank has.
         const bool none = step == 9 || (rank == 2 && step % 3 == 0);
         const std::size_t samples[] = {1, 2, 5};
         const std::size_t own = none ? 0 : samples[rank];

@@ -87,8 +87,8 @@ TEST(Session, MoreWorkersComeCloseToTheSimulation) {
   expect_as_simulated("ripples", {{"groups", "static"}, {"group-size", "2"}}, 4, 1e-5F);
 }
 
-// What is not deterministic on real time still has to end, with all steps done and the loss down: to half,
-// which is far above what the noise of the gradients leaves in a single worker's model.
+// Strategies that are not deterministic on real time still have to end, with all steps done and the loss
+// down: to half, which is far above the noise that the gradients leave in a single worker's model.
 TEST(Session, AsynchronousOnesTrain) {
   for (const auto& [strategy, options] : {std::pair<std::string, OptionTexts>{"ps", {{"mode", "asp"}}},
                                           {"ps", {{"mode", "ssp"}, {"staleness", "2"}}},

@@ -127,7 +127,7 @@ TEST(SnapshotAverage, NobodyWaitsForTheLost) {
   room.average.lose(2);
   EXPECT_EQ(room.average.missing(), std::nullopt);
   room.average.conclude();
-  EXPECT_EQ(room.shown.size(), 2U);  // there is no final model
+  EXPECT_EQ(room.shown.size(), 2U);  // no final model
 }
 
 TEST(SnapshotAverage, ModelsOfDifferentSizeAreAnError) {

@@ -32,7 +32,7 @@ Job endless(const Plan& plan) {
   return Job(simulation);
 }
 
-// As if the step were work: of random length, without looking at a clock.
+// Stands for work of random length, without reading a clock.
 void dawdle(Random& random) {
   const std::uint64_t turns = random.below(4) == 0 ? random.below(200'000) : random.below(2'000);
   [[maybe_unused]] volatile std::uint64_t sum = 0;
@@ -153,7 +153,7 @@ TEST(StopProtocol, ATimeThatHasPassedLeavesNoStep) {
   EXPECT_EQ(steps_of(job, setting, 1, [](Rank, Session&, std::uint64_t) {}).front(), 0U);
 }
 
-// The wish comes when some are done already, or never gets to matter.
+// The request comes when some are done already, or never matters.
 TEST(StopProtocol, StepsThatWereSetAreNeverExceeded) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     sim::Simulation simulation = simulation_of("allreduce", {}, 3);

@@ -1,6 +1,6 @@
-// The same bits in every build: runs whose outcome is written down. All builds that the tests are run in
-// (compilers, optimisation, sanitizers) compare with the same numbers. Whoever changes what is simulated, the
-// order of sums or the drawing of random numbers changes them too, knowingly.
+// The same bits in every build: runs whose outcome is recorded here. All builds that run the tests
+// (compilers, optimisation, sanitizers) compare with the same numbers. A change of the simulation, of the
+// order of sums or of the random numbers changes them too, and must do so knowingly.
 #include <gtest/gtest.h>
 
 #include <bit>

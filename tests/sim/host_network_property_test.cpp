@@ -117,7 +117,7 @@ class Traffic {
     }
   }
 
-  // In no window did more pass a side than it can carry: all that began and ended within it counts.
+  // In no window did more bytes pass a side than it can carry: messages that began and ended within it count.
   void check() const {
     for (int host = 0; host < kHosts; ++host) {
       const cluster::HostSpec& spec = hosts_[static_cast<std::size_t>(host)];

@@ -120,7 +120,7 @@ TEST_F(HostNetworkTest, CancellingSpeedsUpTheOther) {
 TEST_F(HostNetworkTest, CancellingWhatHasLeftChangesNothing) {
   std::optional<Parcel> first(std::in_place, scheduler_, network_, 0, 1, 1'000);
   run_until(scheduler_, Time(2us));
-  Parcel second = send(0, 1, 1'000);  // takes over the place of the first, which is in its latency
+  Parcel second = send(0, 1, 1'000);  // takes over the entry of the first, which is in its latency
   first.reset();
   run_until(scheduler_, Time(1s));
   EXPECT_EQ(second.arrived(), Time(8us));

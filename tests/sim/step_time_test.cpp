@@ -1,4 +1,4 @@
-// Simulated step times against what the theory of order statistics says.
+// Simulated step times compared with the theory of order statistics.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,7 +30,7 @@ Estimate step_seconds(const std::string& strategy, const strategy::OptionTexts& 
     simulation.evaluate_every = 1'000'000;
     const record::RunRecord run = simulate(simulation);
     double seconds = std::chrono::duration<double>(run.duration).count() / static_cast<double>(steps);
-    if (strategy == "ps") {  // nobody waits: the mean over the workers, not the slowest one's
+    if (strategy == "ps") {  // no worker waits: the mean over the workers, not the slowest one's
       seconds = 0;
       for (const auto& record : run.ranks) {
         if (record.trains) seconds += std::chrono::duration<double>(record.end.time_since_epoch()).count();
@@ -46,7 +46,7 @@ Estimate step_seconds(const std::string& strategy, const strategy::OptionTexts& 
 
 void expect_mean(const Estimate& estimate, double expected) {
   EXPECT_NEAR(estimate.mean, expected, 4 * estimate.error + 1e-6 * expected);
-  EXPECT_LT(estimate.error, 0.05 * expected);  // else the line above says little
+  EXPECT_LT(estimate.error, 0.05 * expected);  // otherwise the line above proves little
 }
 
 double harmonic(int n) {

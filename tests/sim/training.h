@@ -1,4 +1,4 @@
-// What the tests of the workloads have in common.
+// Common parts of the tests of the workloads.
 #pragma once
 
 #include <algorithm>

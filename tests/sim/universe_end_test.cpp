@@ -1,4 +1,4 @@
-// How a simulated run ends: who comes late, who never comes back, whose model counts.
+// How a simulated run ends: workers that join late or never return, and whose models count.
 #include <gtest/gtest.h>
 
 #include "starling/core/error.h"

@@ -1,5 +1,5 @@
 // The conformance suite under MPI: every process of `mpirun` runs the same tests, each as one of the ranks.
-// To die is to leave here, since MPI ends the job when a process dies.
+// Dying means leaving here, because MPI ends the job when a process dies.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

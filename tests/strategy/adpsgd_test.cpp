@@ -58,7 +58,7 @@ TEST(Adpsgd, APairHasTheExactMeanOnBothSides) {
   }
 }
 
-// Both average before their gradients come: dpsgd on one edge, bit for bit.
+// Both average before their gradients are applied: dpsgd on one edge, bit for bit.
 TEST(Adpsgd, TwoEqualWorkersAverageTheirModelsEveryStep) {
   sim::Simulation simulation = simulation_of("adpsgd", {}, 2);
   simulation.optimizer.momentum = 0.9;
@@ -68,8 +68,8 @@ TEST(Adpsgd, TwoEqualWorkersAverageTheirModelsEveryStep) {
   EXPECT_EQ(models, run_to_end(simulation).models);
 }
 
-// Gradients are applied while exchanges are under way, workers finish while others ask them: nothing is lost
-// and nothing counted twice. With so few exchanges every number has an exact float.
+// Gradients are applied during exchanges, and workers finish while others ask them: nothing is lost and
+// nothing counted twice. With so few exchanges every number is an exact float.
 TEST(Adpsgd, TheSumOfTheModelsIsExact) {
   for (const OptionTexts& options : kGraphs) {
     for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
@@ -114,7 +114,7 @@ TEST(Adpsgd, OddRanksAloneAreSilent) {
   }
 }
 
-// Whoever is asked answers beside its computing.
+// A worker that is asked answers beside its computing.
 TEST(Adpsgd, ASlowWorkerDelaysNobody) {
   for (const OptionTexts& options : kGraphs) {
     sim::Simulation simulation = simulation_of("adpsgd", options, 8);

@@ -79,7 +79,7 @@ TEST(Buckets, TravelWhileTheWorkerComputes) {
   EXPECT_NEAR(step_of(replay(one, kWorkers)), whole, 1e-3);
 }
 
-// What overlaps the computing is nobody's waiting; what comes after it is, and the slow one's fault.
+// Transfers that overlap with the computing are not waiting; those after it are, because of the slow worker.
 TEST(Buckets, TheRecordTellsWhoIsWaitedFor) {
   sim::Simulation simulation = replay({{"schedule", "ddp"}}, 4);
   simulation.cluster.workers[2].speed = 0.5;
@@ -90,7 +90,7 @@ TEST(Buckets, TheRecordTellsWhoIsWaitedFor) {
     const record::RankTimes& times = waits.ranks[rank];
     EXPECT_LE(times.computing + times.waiting + times.transferring, run.duration);
     if (rank == 2) continue;
-    // The slow one needs twice the time. Meanwhile its first buckets come; their way is transfer.
+    // The slow worker needs twice the time. Meanwhile its first buckets arrive; that counts as transfer.
     EXPECT_GT(times.waiting, times.computing / 2);
     EXPECT_EQ(times.most_waited_for, 2);
   }

@@ -61,7 +61,7 @@ TEST(FusionPlans, AnyOneGivesTheSameBits) {
   }
 }
 
-// By step, the sections of its transfers of one kind as rank 0 noted them.
+// By step: the sections of its transfers of one kind, as rank 0 noted them.
 using Cuts = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 std::set<Cuts> plans_of(const record::RunRecord& run, record::Detail::Kind kind) {
   std::map<std::uint32_t, Cuts> steps;
@@ -77,8 +77,8 @@ std::set<Cuts> plans_of(const record::RunRecord& run, record::Detail::Kind kind)
   return plans;
 }
 
-// 6 MiB, of which 5 in the last section: thresholds of less give other buckets and pieces than thresholds of
-// more. The optimiser's slices move from rank to rank with them.
+// 6 MiB, 5 of them in the last section: smaller thresholds give other buckets and pieces than larger ones.
+// The optimiser's slices move from rank to rank with them.
 sim::Simulation tuned(const std::string& strategy, const OptionTexts& options,
                       const OptimizerSpec& optimizer) {
   static const auto workload =

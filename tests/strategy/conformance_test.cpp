@@ -1,4 +1,4 @@
-// What every strategy has to pass, for every row of the registry and every variant that the row names.
+// The tests that every strategy must pass, for every registry entry and every variant that it names.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -69,8 +69,8 @@ class Conformance : public ::testing::TestWithParam<RegisteredCase> {
   sim::Simulation random_simulation(std::uint64_t seed) const;
 };
 
-// Those that can be alone, whose bytes are known beforehand, that keep the mean of the models, that keep all
-// models equal.
+// Strategies that can run alone, whose bytes are known beforehand, that preserve the mean of the models, that
+// keep all models equal.
 class Single : public Conformance {};
 class Counted : public Conformance {};
 class Mixing : public Conformance {};
@@ -143,8 +143,8 @@ TEST_P(Single, WorkerIsPlainSgd) {
   EXPECT_EQ(tested.models, run_to_end(simulation).models);
 }
 
-// Every worker makes all its steps; a deadlock throws with the list of who waits for what. The bound on the
-// time: a strategy may at worst wait for the slowest worker in every step, and once for each pause.
+// Every worker makes all its steps; a deadlock throws with the list of waits. The bound on the time: a
+// strategy may at worst wait for the slowest worker in every step, and once for each pause.
 TEST_P(Conformance, ThousandSeedsMakeProgress) {
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     const sim::Simulation simulation = random_simulation(seed);
@@ -191,7 +191,7 @@ TEST_P(Conformance, AWorkerDies) {
         EXPECT_NE(record.ended.find(" lost"), std::string::npos) << record.ended;
       }
     }
-    // Nobody lives much longer than it would have: a wait that never ends would be a deadlock.
+    // No worker lives much longer than it would have: a wait that never ends would be a deadlock.
     EXPECT_LE(run.duration, 2 * whole + std::chrono::seconds(1));
   }
 }

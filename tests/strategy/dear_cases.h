@@ -1,4 +1,4 @@
-// What simulations of the schedules have in common.
+// Common parts of the simulations of the schedules.
 #pragma once
 
 #include "starling/core/text.h"
@@ -8,7 +8,7 @@
 
 namespace starling::testing {
 
-// With these options on top.
+// The options with these on top.
 inline strategy::OptionTexts with(strategy::OptionTexts options, const strategy::OptionTexts& more) {
   for (const auto& [name, value] : more) options[name] = value;
   return options;

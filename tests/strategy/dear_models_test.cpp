@@ -1,4 +1,4 @@
-// Models of any shape, and what those see who look at the models while a schedule has something under way.
+// Models of any shape, and how they look while a schedule has transfers in progress.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -19,7 +19,7 @@ struct Named {
   OptionTexts options;
 };
 
-// Those that have transfers under way between two steps.
+// Schedules with transfers in progress between two steps.
 const Named kOverlapping[] = {
     {"dear", {{"fusion", "256"}, {"edge", "16"}, {"gather", "weights"}}},
     {"dear", {{"fusion", "256"}, {"edge", "16"}, {"gather", "gradients"}, {"window", "3"}}},
@@ -67,7 +67,7 @@ TEST(DearModels, AreThoseOfAllReduceWheneverSomebodyLooks) {
   }
 }
 
-// Only those who evaluate look; the others have their transfers under way.
+// Only an evaluation looks; otherwise transfers are in progress.
 TEST(DearModels, AreEvaluatedAsThoseOfAllReduce) {
   for (const std::uint64_t every : {1, 2, 3, 7}) {
     const auto losses_of = [&](const Named& which) {
@@ -86,7 +86,7 @@ TEST(DearModels, AreEvaluatedAsThoseOfAllReduce) {
   }
 }
 
-// Nobody waits at the end of a step unless somebody looks.
+// No worker waits at the end of a step unless something looks at the models.
 TEST(DearModels, AreNotWaitedForIfNobodyLooks) {
   for (const Named& which : kOverlapping) {
     sim::Simulation simulation = simulation_of(which);

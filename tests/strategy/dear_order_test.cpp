@@ -1,4 +1,4 @@
-// What the workers note of computing and communication is in the order that the schedules promise.
+// The workers' notes of computation and communication are in the order that the schedules promise.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -136,7 +136,7 @@ sim::Simulation replay(const std::string& model, const std::string& strategy, co
   return simulation;
 }
 
-// On a network where all may be over before the backward pass is, and on one where it never is.
+// On a network where everything may be over before the backward pass is, and on one where it never is.
 void expect_all_in_order(sim::Simulation simulation, bool slow) {
   for (auto& host : simulation.cluster.hosts) host.outside.bytes_per_second = slow ? 2e8 : 1.25e9;
   const record::RunRecord run = sim::simulate(simulation);
@@ -198,7 +198,7 @@ TEST_P(DearOrder, OfWorkersThatShareHosts) {
   EXPECT_LT(chosen, sim::simulate(on_two_hosts({{"algorithm", "ring"}})).duration);
 }
 
-// Those of allreduce: nothing is sent before it is there, and nothing is used before it has come.
+// The schedules of allreduce: nothing is sent before it is ready, and nothing is used before it has arrived.
 TEST_P(DearOrder, OfTheOtherSchedules) {
   for (const char* schedule : {"wfbp", "ddp", "horovod", "mgwfbp", "priority"}) {
     SCOPED_TRACE(schedule);

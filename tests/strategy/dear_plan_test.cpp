@@ -1,4 +1,4 @@
-// What the schedules send, and what they do when ranks would send in different ways.
+// The bytes of the schedules, and their reaction when ranks would send in different ways.
 #include <gtest/gtest.h>
 
 #include "starling/collective/buckets.h"
@@ -57,7 +57,8 @@ record::RunRecord run(const std::string& strategy, const OptionTexts& options,
   return sim::simulate(simulation);
 }
 
-// Nothing is padded: what each rank sends follows from its slices. Rank 0 also tells the others the order.
+// Nothing is padded: the bytes of each rank follow from its slices. Rank 0 also sends the order to the
+// others.
 TEST(Bytes, AreThoseOfBothHalves) {
   const auto workload =
       std::make_shared<Layers>(std::vector<std::size_t>{100, 3, 0, 64, 1, 257, 12, 0, 31, 500, 7});

@@ -100,8 +100,8 @@ TEST_P(Dear, IsCloseToAllReduceWithTheForemostSectionsAtOnce) {
   }
 }
 
-// Of the ring's sums the order depends on where a bucket begins: so with the same buckets, which are the
-// whole model in one and each section in one.
+// The order of the ring's sums depends on where a bucket begins: so this compares the same buckets, the whole
+// model in one and each section in one.
 TEST_P(Dear, HasTheBitsOfTheRingInTheSameBuckets) {
   for (const int workers : {2, 3, 5}) {
     const DearCase which{"mlp", workers, GetParam().spec, true};

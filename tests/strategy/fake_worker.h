@@ -1,4 +1,4 @@
-// A worker of which a test decides everything: its sections, its gradients, and the time that it needs.
+// A worker that a test controls completely: its sections, its gradients, and the time that it needs.
 #pragma once
 
 #include <functional>
@@ -44,8 +44,8 @@ class FakeWorker final : public strategy::WithRunInfo<strategy::Worker> {
   strategy::Data gradients() override { return gradients_.data; }
   const std::vector<strategy::Section>& sections() const override { return sections_; }
 
-  // A section takes up to 2 ms, forward as backward; its gradient depends on the model, the rank and the
-  // step. What lies between sections is not the model's: it is never written.
+  // A section takes up to 2 ms, forward and backward; its gradient depends on the model, the rank and the
+  // step. The gaps between sections do not belong to the model and are never written.
   runtime::Task<bool> compute(const strategy::StepPlan& plan) override {
     if (step_ == steps_) co_return false;
     ++step_;

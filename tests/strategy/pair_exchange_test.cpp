@@ -1,4 +1,4 @@
-// Exchanges one at a time: workers that make as many steps as they are told and then rest.
+// Exchanges one at a time: workers that make a given number of steps and then pause.
 #include "starling/strategy/pair_exchange.h"
 
 #include <gtest/gtest.h>
@@ -178,8 +178,8 @@ TEST(PairExchange, ARandomPairContractsAsDerived) {
   EXPECT_NEAR(mean, 1 - 1.0 / (kWorkers - 1), 3 * error);
 }
 
-// Who rests, as for a checkpoint, still answers. What that brings in is kept beside the model, which nobody
-// writes meanwhile, and is in the model of a run that goes on from there.
+// A pausing worker, as for a checkpoint, still answers. The result is stored beside the model, which is not
+// written meanwhile, and is part of the model of a run that continues from there.
 TEST(PairExchange, WhatComesInDuringARestIsKept) {
   Theatre first({{4}, {8}}, {1, 0});
   EXPECT_EQ(first.run("bipartite"), (std::vector<Vector>{{6}, {6}}));
@@ -190,7 +190,7 @@ TEST(PairExchange, WhatComesInDuringARestIsKept) {
   EXPECT_EQ(second.run("bipartite"), (std::vector<Vector>{{6}, {6}}));
 }
 
-// A worker that has made its last step keeps its model; who asks it goes on and asks others.
+// A worker that has made its last step keeps its model; a worker that asks it goes on and asks others.
 TEST(PairExchange, WhoHasFinishedTakesPartInNothing) {
   class Brief final : public Strategy {
    public:

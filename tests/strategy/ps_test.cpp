@@ -80,7 +80,7 @@ TEST(ParameterServer, AspDoesMoreStepsInTheSameTime) {
   EXPECT_GT(asp, 2 * ssp);
 }
 
-// With one signature per worker a version's change of the model tells whose gradients it was made of.
+// With one signature per worker, a version's change of the model shows whose gradients it was made of.
 class VersionWatcher final : public sim::Observer {
  public:
   void step_begins(Rank, std::uint64_t, Time, Models models) override {
@@ -99,7 +99,7 @@ TEST(ParameterServer, BackupWorkersUseExactlyTheFirstGradientsOfAVersion) {
     simulation.seed = seed;
     for (auto& worker : simulation.cluster.workers)
       worker.jitter = {cluster::Jitter::Kind::kExponential, 0, 0};
-    simulation.until = Time(std::chrono::seconds(1));  // nobody leaves before the others
+    simulation.until = Time(std::chrono::seconds(1));  // no worker leaves before the others
     VersionWatcher watcher;
     simulation.observer = &watcher;
     sim::simulate(simulation);
@@ -140,7 +140,7 @@ TEST(ParameterServer, AspCountsStaleness) {
   const record::RunRecord equal = sim::simulate(simulation_of("ps", {{"mode", "asp"}}, 4));
   const record::Staleness& staleness = equal.ranks[4].journal.staleness;
   EXPECT_EQ(staleness.count, 40U);
-  EXPECT_GT(staleness.mean(), 1);  // equal workers push in turn: up to three others come between
+  EXPECT_GT(staleness.mean(), 1);  // equal workers push in turn: up to three others are in between
   EXPECT_LE(staleness.max, 6U);
   const record::RunRecord sync = sim::simulate(simulation_of("ps", {}, 4));
   EXPECT_EQ(sync.ranks[4].journal.staleness.max, 0U);

@@ -16,7 +16,7 @@ constexpr std::size_t kElements = 6;
 
 using Kept = std::map<std::string, std::vector<std::byte>>;
 
-// A member with a place for what is kept: as it was at the cut, and where it is now.
+// A member that stores the registered state: as it was at the cut, and where it is now.
 struct Shelf {
   Kept old;
   std::map<std::string, std::span<std::byte>> now;
@@ -175,8 +175,8 @@ std::vector<std::vector<float>> run(const Strategy& strategy, Stage& stage, cons
   return models;
 }
 
-// Where the result does not depend on who comes first: workers count steps together, or have equal models
-// after each. And the service has a rank of its own here.
+// Whether the result is independent of the order of arrival: workers count steps together, or have equal
+// models after each. The service has a rank of its own here.
 bool comparable(const StrategyEntry& row, const Options& options) {
   const auto strategy = row.make(options, kResumedWorkers);
   return strategy->service() != Placement::kBesideWorker0 &&

@@ -1,4 +1,4 @@
-// Ripples on clusters of any kind: nobody waits for ever, whoever is slow, pauses or dies.
+// Ripples on clusters of any kind: no worker waits forever, whichever is slow, pauses or dies.
 #include <gtest/gtest.h>
 
 #include "starling/core/error.h"
@@ -19,9 +19,9 @@ double computing(const record::RunRecord& run) {
   return seconds;
 }
 
-// A deadlock throws with the list of who waits for what. At any time somebody computes, or a transfer or a
-// window of groups=ready is under way, so the run takes no longer than all of these one after the other.
-// A worker's synchronisation transfers in at most a few groups, a millisecond each.
+// A deadlock throws with the list of waits. At any time a worker computes, or a transfer or a window of
+// groups=ready is in progress, so the run takes no longer than all of these one after the other. A worker's
+// synchronisation transfers in at most a few groups, a millisecond each.
 TEST_P(RipplesOn, TwoThousandFiveHundredClustersMakeAllTheirSteps) {
   for (std::uint64_t seed = 1; seed <= 2500; ++seed) {
     SCOPED_TRACE(concat("seed ", seed));

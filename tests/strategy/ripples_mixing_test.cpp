@@ -24,7 +24,7 @@ double spread_of(const testing::Models& models) {
   return sum;
 }
 
-// Of a factor: with a larger standard error a wrong one could pass.
+// The error of a factor: with a larger standard error a wrong one could pass.
 constexpr double kSharp = 0.005;
 
 // Mean and standard error of what was noted.
@@ -59,7 +59,7 @@ class Staircase final : public sim::Workload {
   std::vector<Section> sections_{{"x", 0, 1}};
 };
 
-// Of 0, 1, ..., n-1.
+// The spread of 0, 1, ..., n-1.
 double spread_of_stairs(int n) { return n * (n * n - 1) / 12.0; }
 
 // All workers are divided in groups of g at once: the factor is 1 - n (g-1) / (g (n-1)).
@@ -84,7 +84,7 @@ TEST(RipplesMixing, OneDivisionOfAll) {
   }
 }
 
-// One worker asks; the others have come to leave, and only run the group that they are in.
+// One worker asks; the others are leaving, and only run the group that they are in.
 class OneGroup {
  public:
   OneGroup(int workers, std::size_t size, std::uint64_t seed)

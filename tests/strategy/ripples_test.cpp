@@ -12,7 +12,7 @@ namespace {
 using testing::run_to_end;
 using testing::simulation_of;
 
-// With one group of all, and speeds equal, nothing is left of the groups.
+// With one group of all and equal speeds, the groups have no effect.
 TEST(Ripples, AGroupOfAllIsLocalSgdThatAveragesEveryStep) {
   for (const int workers : {2, 3, 4, 7, 8}) {
     sim::Simulation simulation = simulation_of("local-sgd", {{"period", "1"}}, workers);
@@ -51,7 +51,7 @@ sim::Simulation exact_simulation(const std::string& policy, std::uint64_t seed) 
   return simulation;
 }
 
-// Averages are under way while workers go on, leave and ask: nothing is lost and nothing counted twice.
+// Averages are in progress while workers go on, leave and ask: nothing is lost and nothing counted twice.
 TEST(Ripples, TheSumOfTheModelsIsExact) {
   for (const char* policy : kPolicies) {
     for (std::uint64_t seed = 1; seed <= 1000; ++seed) {

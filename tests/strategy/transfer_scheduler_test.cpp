@@ -56,7 +56,7 @@ class Ride {
   void run() {
     for (Rank rank = 0; rank < workers_; ++rank) ranks_->start(rank, live_or_leave(rank));
     ranks_->run();
-    // Those of one instant are noted in any order; the tags are in the true one.
+    // Transfers of one instant are noted in any order; the tags are in the true one.
     for (Rider& rider : riders_) {
       for (std::vector<Note>& round : rider.carried) {
         std::sort(round.begin(), round.end(), [](const Note& a, const Note& b) { return a.tag < b.tag; });
@@ -65,7 +65,7 @@ class Ride {
   }
 
  private:
-  // Who ends with an error is lost to the others.
+  // A worker that ends with an error is lost to the others.
   Task<> live_or_leave(Rank rank) {
     std::exception_ptr error;
     try {
@@ -147,7 +147,7 @@ TEST(TransferScheduler, ByNumbersTheNumbersAreTheOrder) {
   }
 }
 
-// What the leader takes is the lowest of what it was ready for before that instant.
+// The leader takes the lowest transfer that it was ready for before that instant.
 void expect_lowest_first(const Rider& leader) {
   for (std::size_t round = 0; round < leader.carried.size(); ++round) {
     std::map<std::size_t, Time> waiting = leader.offered[round];
@@ -196,7 +196,7 @@ TEST(TransferScheduler, ALostRankEndsItForAll) {
   EXPECT_GT(ended, 100);
 }
 
-// What others wait for meanwhile is not told them, but nobody who asks goes on as if all were well.
+// The error does not reach workers that wait meanwhile, but no worker that asks goes on as if all were well.
 Task<> fail_at_the_second(FakeWorker& self, std::vector<std::size_t>& carried) {
   const runtime::Context& context = co_await runtime::this_context();
   const auto carry = [&](std::size_t job, Tag) -> Task<> {

@@ -40,7 +40,7 @@ runtime::Task<std::string> error_of(Awaitable& awaitable) {
   throw Error("check failed: it ended well instead of failing");
 }
 
-// Content that depends on its seed and position: a byte out of place, or of another message, shows.
+// Content that depends on its seed and position: a misplaced byte, or one of another message, shows.
 inline std::byte pattern_at(std::uint64_t seed, std::size_t index) {
   const std::uint64_t mixed = (seed * 0x9e3779b97f4a7c15ULL + index) * 0xbf58476d1ce4e5b9ULL;
   return static_cast<std::byte>(mixed >> 56);

@@ -18,14 +18,14 @@ class GroupRanks {
     coordination::GroupRules rules = {};
     std::uint64_t seed = 1;  // of the generator, and of the order of events
     VirtualRanks::Link link = {};
-    Duration latest = {};  // after which everybody has learnt of a death
+    Duration latest = {};  // after which all ranks have learnt of a death
   };
   explicit GroupRanks(const Options& setting);
 
   VirtualRanks& ranks() { return ranks_; }
   std::vector<float>& model(Rank rank) { return models_[static_cast<std::size_t>(rank)]; }
 
-  // What the rank's generator has had to do.
+  // The work of the rank's generator.
   struct Served {
     coordination::GroupTable::Tally tally;
     std::uint64_t censuses = 0;
@@ -35,8 +35,8 @@ class GroupRanks {
   // A member has been given this group and is about to run it.
   std::function<void(Rank member, const coordination::GroupTurn& meeting)> meets;
 
-  // The rank's groups of one synchronisation, and those that it is in yet when it leaves. Error if they do
-  // not come in order, or one of them twice.
+  // The rank's groups of one synchronisation, and those that it is still in when it leaves. Error if they are
+  // out of order, or if one of them comes twice.
   runtime::Task<> synchronise(Rank rank) { return meet_all(rank, &coordination::GroupSource::next); }
   runtime::Task<> leave(Rank rank) { return meet_all(rank, &coordination::GroupSource::next_before_leaving); }
 

@@ -11,7 +11,7 @@ namespace starling::testing {
 // The gradient of element i is a mix of x_i, the worker and chance.
 class Layers final : public sim::Workload {
  public:
-  // Sections of these sizes, with `gap` elements that belong to nobody in front of each but the first.
+  // Sections of these sizes, with `gap` unused elements in front of each but the first.
   explicit Layers(const std::vector<std::size_t>& counts, std::size_t gap = 0) {
     std::size_t offset = 0;
     for (const std::size_t count : counts) {

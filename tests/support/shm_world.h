@@ -10,7 +10,7 @@ namespace starling::testing {
 
 class ShmWorld final : public World {
  public:
-  // With a link that is emulated, or none.
+  // With an emulated link, or without.
   explicit ShmWorld(const std::optional<transport::Link>& link = {}) : link_(link) {}
   std::vector<std::string> run(int ranks, const Body& body) override;
 

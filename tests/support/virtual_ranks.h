@@ -48,13 +48,13 @@ class VirtualRanks {
                                                   concat("rank ", rank));
   }
 
-  // The same for what goes on beside the rank's tasks: nobody waits for its end, only its error counts.
+  // The same for a task beside the rank's tasks: nothing waits for its end, only its error counts.
   void start_beside(Rank rank, runtime::Task<> task, std::string name) {
     scopes_[static_cast<std::size_t>(rank)].spawn(record_error(std::move(task), state(rank)),
                                                   concat("rank ", rank, ", ", name));
   }
 
-  // After that many events the rank's tasks end where they are and everybody learns of it. May be called
+  // After that many events the rank's tasks end where they are, and all ranks learn of it. May be called
   // while the ranks run, and for several ranks.
   void kill_at(std::uint64_t event, Rank rank) { deaths_.emplace_back(event, rank); }
 

@@ -26,7 +26,7 @@ using transport::shm::Arena;
 
 constexpr Tag kCards = 1;
 
-// Everybody's card, by rank, over the shared memory that they really have.
+// All cards, by rank, exchanged over the shared memory that the ranks really have.
 runtime::Task<std::vector<std::string>> exchange(transport::Transport& net, std::string card) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(card));
   for (Rank to = 0; to < net.size(); ++to) co_await net.send(to, kCards, bytes);

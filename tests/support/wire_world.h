@@ -9,8 +9,8 @@ namespace starling::testing {
 
 class WireWorld final : public World {
  public:
-  // The ranks are dealt out to so many hosts in turn; 0: each is alone on its own. Who is silent for so long
-  // is lost to the others.
+  // The ranks are distributed over this many hosts in turn; 0: each has a host of its own. A rank that is
+  // silent for this long is lost to the others.
   explicit WireWorld(int hosts, Duration silence = transport::wire::Remote::kDefaultSilence)
       : hosts_(hosts), silence_(silence) {}
   std::vector<std::string> run(int ranks, const Body& body) override;

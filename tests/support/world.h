@@ -25,7 +25,7 @@ class Peer {
   [[noreturn]] virtual void die();
 };
 
-// What die() throws where ranks share a process. Not an Error, so that no body catches it by accident.
+// Thrown by die() where ranks share a process. Not an Error, so that no body catches it by accident.
 struct Killed {};
 
 class World {
@@ -41,7 +41,7 @@ class World {
 };
 
 // The body's outcome, to be run on the rank's scheduler. A body that hangs ends after a generous limit with a
-// Timeout that says what it waited for.
+// Timeout that names the wait.
 runtime::Task<std::string> outcome_of(const World::Body& body, Peer& peer);
 
 struct NamedWorld {

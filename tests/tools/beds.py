@@ -1,4 +1,4 @@
-"""What the tests on hosts of the test bed have in common."""
+"""Common parts of the tests on hosts of the test bed."""
 
 import os
 import subprocess

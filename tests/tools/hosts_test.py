@@ -58,14 +58,14 @@ def hosts(*words, **options):
 
 
 def python(host, code, *words, bed=BED):
-    """What the code prints when it runs on the host."""
+    """Returns the output of the code on the host."""
     done = hosts("exec", "--name", bed, host, "--", sys.executable, "-c", code, *words)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
 def traces_of(bed):
-    """Of this bed, and not of one whose name begins the same."""
+    """Finds those of this bed, and not of one whose name begins the same."""
     return [path for folder in ("/run/netns", "/etc/netns") for path in Path(folder).glob(f"starling-{bed}*")
             if path.name.split("-")[1] == bed]
 

@@ -33,7 +33,7 @@ def start(program, folder):
 
 
 def lose_a_host(program, moment):
-    """What went wrong, or nothing."""
+    """Returns the error, or nothing."""
     with tempfile.TemporaryDirectory() as folder, Bed("a,b,c"):
         launcher = start(program, f"{folder}/run")
         try:

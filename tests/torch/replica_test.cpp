@@ -88,7 +88,7 @@ TEST(Replica, GradientsThatWereSetToNoneComeBack) {
   const std::vector<float> expected = bound.gradients;
   for (Tensor& parameter : bound.net.parameters()) parameter.mutable_grad() = Tensor();
   std::fill(bound.gradients.begin(), bound.gradients.end(), 9.0F);
-  // The batch's statistics do not depend on what was there before, so the gradient is the same.
+  // The batch's statistics do not depend on earlier ones, so the gradient is the same.
   bound.net.forward(input).sum().backward();
   bound.replica.collect_gradients();
   EXPECT_EQ(bound.gradients, expected);

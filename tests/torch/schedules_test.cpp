@@ -40,7 +40,7 @@ int launch(int workers, const Way& way, const WorkerTask& task) {
   return launch::launch(plan);
 }
 
-// What the workers have seen, all the same.
+// The outputs that the workers have seen, which must be the same.
 std::vector<float> seen(int workers, const Way& way, const WorkerTask& task) {
   EXPECT_EQ(launch(workers, way, task), 0);
   const std::vector<float> first = seen_by(task, 0);
@@ -108,7 +108,7 @@ const Case kCases[] = {
      false},
 };
 
-// By name, so that a failure is readable.
+// Prints the name, so that a failure is readable.
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name << " on " << one.workers; }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Schedules, ::testing::ValuesIn(kCases),

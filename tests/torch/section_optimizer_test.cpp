@@ -68,7 +68,7 @@ const Make kMakes[] = {
 
 constexpr double kRates[] = {0.1, 0.05, 0.2, 0.01, 0.1};
 
-// The parts come when the next rate is set already.
+// The parts are updated when the next rate is set already.
 TEST(SectionOptimizer, PartsInAnyOrderAreAStepOfTheWhole) {
   for (const Make& make : kMakes) {
     BoundOptimizer whole(make), parts(make);

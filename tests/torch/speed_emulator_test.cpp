@@ -1,5 +1,5 @@
-// A worker that is slower than it could be. The times that it is told are made up; it sleeps for real, so
-// they ask for short sleeps.
+// A worker that is slower than it could be. Its input times are made up; it sleeps for real, so they are
+// short.
 #include "starling/torch/speed_emulator.h"
 
 #include <gmock/gmock.h>

@@ -22,13 +22,13 @@ struct WorkerTask {
   std::string folder = {};
 };
 
-// As one word and back.
+// Converts a task to one word and back.
 std::string in_a_word(const WorkerTask& task);
 
 // The exit code.
 int run_worker(const std::string& task);
 
-// What the rank has left: by look, the output of an evaluation and the parameters.
+// The results of the rank: for each look, the output of an evaluation and the parameters.
 std::vector<float> seen_by(const WorkerTask& task, int rank);
 
 }  // namespace starling::torch

@@ -28,7 +28,7 @@ class Conformance : public ::testing::TestWithParam<testing::NamedWorld> {
 
   void expect_good(int ranks, const testing::World::Body& body) { expect(ranks, body, {}); }
 
-  // Those in `killed` die, all others end well.
+  // The ranks in `killed` die, all others end well.
   void expect(int ranks, const testing::World::Body& body, const std::vector<Rank>& killed) {
     std::vector<std::string> expected(static_cast<std::size_t>(ranks));
     for (const Rank rank : killed) expected[static_cast<std::size_t>(rank)] = "killed";

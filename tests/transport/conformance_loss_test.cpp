@@ -1,4 +1,4 @@
-// What every transport promises when ranks die.
+// The promises of every transport when ranks die.
 #include <algorithm>
 #include <chrono>
 #include <deque>

@@ -1,4 +1,4 @@
-// Random traffic: every rank knows from the seed what everybody sends, so each message can be checked.
+// Random traffic: every rank knows from the seed what all ranks send, so each message can be checked.
 #include <deque>
 #include <map>
 
@@ -21,7 +21,7 @@ struct Message {
   std::uint64_t seed;
 };
 
-// In the order in which `from` sends them.
+// The messages in the order in which `from` sends them.
 std::vector<Message> plan_of(std::uint64_t seed, Rank from, int ranks) {
   constexpr int kMessages = 80, kTags = 3;
   Random random = Random(seed).fork(static_cast<std::uint64_t>(from));

@@ -1,4 +1,4 @@
-// What every transport promises about messages: order, sizes, matching and withdrawal.
+// The promises of every transport about messages: order, sizes, matching and withdrawal.
 #include "tests/transport/conformance.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What every transport promises about operations that are given up: destroyed, cancelled or too late.
+// The promises of every transport about operations that are given up: destroyed, cancelled or too late.
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -113,8 +113,8 @@ TEST_P(Conformance, AWithdrawnRecvAnyLeavesTheLetter) {
   });
 }
 
-// Whether the first message was out already when its send was destroyed is up to the transport; but it comes
-// whole or not at all, and the second comes in any case.
+// The transport decides whether the first message had left already when its send was destroyed; but it
+// arrives whole or not at all, and the second arrives in any case.
 TEST_P(Conformance, AWithdrawnSendIsDeliveredWholeOrNotAtAll) {
   for (const bool receive_first : {false, true}) {
     for (const std::size_t bytes : Sizes()) {
@@ -186,7 +186,7 @@ TEST_P(Conformance, PatienceEndsAReceiveThatNobodyAnswers) {
         check_contains(co_await error_of<Timeout>(any), "message 23 from any rank");
 
         peer.net.set_patience(usual);
-        co_await signal(peer.net, 0, 1);  // only now is it sent: not to those who gave up
+        co_await signal(peer.net, 0, 1);  // sent only now: not to ranks that gave up
         co_await expect_message(peer.net, 0, 23, bytes, 5);
         check_untouched(late);
       }
@@ -206,7 +206,8 @@ TEST_P(Conformance, PatienceDoesNotTouchWhatComesInTime) {
   });
 }
 
-// An operation belongs to its frame, the waiting for it to another: whoever stops waiting leaves it as it is.
+// An operation belongs to its frame, the wait for it to another: a task that stops waiting leaves it as it
+// is.
 TEST_P(Conformance, AnOperationOutlivesAWaitThatIsCancelled) {
   expect_good(2, [](Peer& peer) -> Task<> {
     if (peer.net.rank() == 0) {

@@ -28,7 +28,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr AlphaBeta::Link kInprocLink{1us, 1e-9};
 
-// FNV-1a over everything that happens: who, what and when.
+// FNV-1a over everything that happens: rank, event and time.
 struct Trace {
   void note(std::uint64_t value) {
     for (int byte = 0; byte < 8; ++byte) hash = (hash ^ ((value >> (8 * byte)) & 0xff)) * 0x100000001b3ULL;

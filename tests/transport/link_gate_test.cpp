@@ -137,7 +137,8 @@ TEST_F(LinkGateTest, BothDirectionsAreUsedAtOnce) {
   run(std::move(tasks));
 }
 
-// The way in is busy for a message while its bytes come in: a later and smaller one waits for the rest only.
+// The incoming side is busy while the bytes of a message arrive: a later and smaller one waits for the rest
+// only.
 TEST_F(LinkGateTest, WhatArrivesWhileTheWayInIsBusyWaitsItsTurn) {
   std::vector<Task<>> tasks;
   tasks.push_back(send_at(Time(0us), 1, 0, 7, 1000, Time(1us)));
@@ -149,7 +150,7 @@ TEST_F(LinkGateTest, WhatArrivesWhileTheWayInIsBusyWaitsItsTurn) {
   run(std::move(tasks));
 }
 
-// Records are seen in any order, by ranks that were busy; what arrived first comes in first.
+// Records are seen in any order, by ranks that were busy; the first to arrive is delivered first.
 TEST_F(LinkGateTest, TheOrderOfArrivalCountsNotThatOfNotice) {
   const auto arrival = [](Rank from, std::size_t bytes) {
     return std::make_unique<KeptArrival>(from, 7, std::vector<std::byte>(bytes));
@@ -232,7 +233,7 @@ TEST_F(LinkGateTest, MessagesToALostRankFailAndTheOthersMoveUp) {
   run(std::move(tasks));
 }
 
-// Nothing hangs on what is under way when the gates go.
+// Nothing depends on messages in flight when the gates are destroyed.
 TEST_F(LinkGateTest, MayBeDestroyedWithMessagesUnderWay) {
   const auto sender = [&]() -> Task<> {
     const std::vector<std::byte> data(1000);

@@ -48,7 +48,7 @@ Task<> stop_and_be_missed(Peer& self) {
   } catch (const PeerLost& lost) {
     missed = lost.what();
   }
-  kill(other, SIGKILL);  // whatever comes now: a stopped process would be waited for
+  kill(other, SIGKILL);  // in any case: a stopped process would be waited for
   testing::check_contains(missed, "rank 1 lost: nothing was heard of it for");
 }
 
@@ -57,7 +57,7 @@ TEST_F(RemoteTest, ASilentRankIsLost) {
   EXPECT_EQ(world.run(2, stop_and_be_missed), (std::vector<std::string>{"", "killed"}));
 }
 
-// A receive is taken back while its message is half there, and its sender stands still.
+// A receive is taken back while its message has half arrived, and its sender stands still.
 Task<> stop_halfway(Peer& self) {
   std::vector<std::byte> much(std::size_t{128} << 20);  // more than passes in the time before the stop
   if (self.net.rank() == 1) {

@@ -49,7 +49,7 @@ TEST(ShmHeapTest, PiecesDoNotOverlapAndKeepTheirContent) {
     heap.release(item.bytes);
   }
   EXPECT_EQ(heap.used(), 0U);
-  heap.release(heap.allocate(kHeapBytes));  // free neighbours were merged: the whole is one piece again
+  heap.release(heap.allocate(kHeapBytes));  // free neighbours were merged: the whole is one block again
 }
 
 TEST(ShmHeapTest, AnExhaustedHeapSaysHowMuchWasAsked) {

@@ -34,7 +34,7 @@ void expect_good(const Link& link, int ranks, const testing::World::Body& body,
   }
 }
 
-// From the moment before the receiver lets the senders start.
+// Counts from the moment before the receiver lets the senders start.
 Task<> receive_all(Transport& net, int senders, int messages, Duration least) {
   const Time start = net.scheduler().now();
   for (Rank from = 1; from <= senders; ++from) co_await net.send(from, kGoTag, {});
@@ -166,7 +166,7 @@ TEST(ShmLinkTest, WhatHadNotLeftADeadRankNeverArrives) {
   expect_good(kFrozen, 2, body, 1);
 }
 
-// It is under way for so long that its sender is dead for certain when it comes in.
+// The message is in flight for so long that its sender is certainly dead when it arrives.
 TEST(ShmLinkTest, WhatHadLeftADeadRankArrivesBeforeTheNewsOfItsDeath) {
   for (const std::size_t bytes : {std::size_t{10}, kMegabyte}) {
     const auto body = [bytes](Peer& peer) -> Task<> {

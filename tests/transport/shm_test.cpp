@@ -1,5 +1,5 @@
-// What holds for shared memory beyond the conformance suite: processes that die, stop, leave, idle, and come
-// in through a socket.
+// Properties of shared memory beyond the conformance suite: processes that die, stop, leave, idle, and join
+// through a socket.
 #include "starling/transport/shm/shm.h"
 
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// More ranks than cores, all waiting for messages: nobody spins.
+// More ranks than cores, all waiting for messages: none spins.
 TEST(ShmTest, IdleRanksUseNoCpu) {
   ForkedRanks ranks(8, [](Transport& net) {
     runtime::run(net.scheduler(), runtime::sleep_for(50ms));  // let the others start
@@ -128,7 +128,7 @@ Task<> swap_greetings(Transport& net) {
   co_await net.recv(other, 5, got);
   check(testing::matches(got, static_cast<std::uint64_t>(other)), "greeting");
   co_await sent;
-  co_await net.send(other, 6, {});  // nobody leaves before the other has what it needs
+  co_await net.send(other, 6, {});  // no rank leaves before the other has what it needs
   co_await net.recv(other, 6, {});
 }
 

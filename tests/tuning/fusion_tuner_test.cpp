@@ -76,7 +76,7 @@ TEST_P(FusionTunerOn, FindsTheBestWithoutNoise) {
   }
 }
 
-// With 10 % the fastest of the trials is now and then a lucky one: that is what 2 of 100 allow for.
+// With 10 % noise the fastest of the trials is sometimes a lucky one: 2 of 100 allow for that.
 TEST_P(FusionTunerOn, FindsTheBestInNoise) {
   for (const double noise : {0.05, 0.1}) {
     int missed = 0;

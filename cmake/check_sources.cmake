@@ -1,7 +1,7 @@
 # check_sources(ROOT dir FOLDERS f... [EXEMPT prefix...])
 #
 # Every .cpp below ROOT/FOLDERS must belong to a target of this project: a file that no target compiles would never
-# fail a build or run as a test. EXEMPT names what is switched off, as path prefixes relative to ROOT.
+# fail a build or run as a test. EXEMPT lists parts that are switched off, as path prefixes relative to ROOT.
 
 function(collect_target_sources directory result)
   set(found)

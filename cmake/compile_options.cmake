@@ -7,7 +7,7 @@ if(STARLING_TOP_LEVEL)
   set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
   find_program(STARLING_CCACHE ccache)
   if(STARLING_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-    # Paths below the source folder count as relative, so that one clone can use what another has compiled.
+    # Paths below the source folder count as relative, so that one clone can use the objects of another.
     set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${STARLING_CCACHE})
   endif()
 endif()

@@ -1,5 +1,5 @@
-# The engine: everything under starling/ but data/ and torch/. Who uses it needs threads, and UCX and MPI where they were
-# found: the libraries for files, for linear algebra and for sockets are headers only, and only sources include them.
+# The engine: everything under starling/ but data/ and torch/. A user of it needs threads, and UCX and MPI where they were
+# found; the libraries for files, for linear algebra and for sockets are headers only, and only sources include them.
 
 find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -35,7 +35,7 @@ endforeach()
 file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/starling/*.cpp)
 list(FILTER engine_sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/starling/(data|torch)/")
 
-# Of each network library there is the real file and one that says why it is not there.
+# Each network library has a real file and a stub that says why the library is missing.
 set(absent_sources)
 foreach(library UCX MPI)
   string(TOLOWER ${library} name)

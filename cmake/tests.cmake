@@ -47,7 +47,7 @@ foreach(folder IN LISTS test_folders)
     target_link_libraries(coordination_test PRIVATE Eigen3::Eigen)
   endif()
   if(folder STREQUAL "data")
-    # zlib to make the packed files that are read.
+    # zlib makes the packed files that the tests read.
     target_link_libraries(data_test PRIVATE starling::data ZLIB::ZLIB)
     target_compile_definitions(data_test PRIVATE STARLING_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   endif()
@@ -66,10 +66,10 @@ if(STARLING_HAS_MPI AND NOT STARLING_SANITIZE STREQUAL "thread")
   compile_by_folder(mpi_conformance)
   set_target_properties(mpi_conformance PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(mpi_conformance PRIVATE starling_options test_support)
-  # More processes than cores: one that waits shall not keep the others from running.
+  # More processes than cores: one that waits must not keep the others from running.
   add_test(NAME transport.mpi_conformance COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 4
     --allow-run-as-root --oversubscribe --mca mpi_yield_when_idle 1 $<TARGET_FILE:mpi_conformance>)
-  # What MPI itself does not give back is no leak of ours.
+  # Memory that MPI itself does not free is not our leak.
   set_tests_properties(transport.mpi_conformance PROPERTIES LABELS transport TIMEOUT 300
     ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
 else()
@@ -83,14 +83,14 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
   set(torch_python ${PROJECT_SOURCE_DIR}/.venv/bin/python)
 endif()
 
-# Models as PyTorch reads them.
+# PyTorch reads our models.
 if(TARGET starling-trainer AND NOT STARLING_SANITIZE)
   add_test(NAME torch.safetensors COMMAND ${torch_python} ${PROJECT_SOURCE_DIR}/tests/torch/safetensors_test.py
     $<TARGET_FILE:starling_cli>)
   set_tests_properties(torch.safetensors PROPERTIES LABELS torch TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()
 
-# Launchers that are not ours. MPI not under the thread sanitizer, as above.
+# Launchers of other projects. MPI is not tested under the thread sanitizer, as above.
 if(STARLING_BUILD_EXAMPLES AND TARGET starling_cli)
   set(mpirun_program)
   if(STARLING_HAS_MPI AND NOT STARLING_SANITIZE STREQUAL "thread")
@@ -126,7 +126,7 @@ add_test(NAME lint.sources_checker COMMAND ${CMAKE_COMMAND}
 set_tests_properties(lint.layers lint.layers_checker lint.labels_checker lint.overlap_checker lint.replay_tables
   lint.timeline lint.charts lint.sources_checker PROPERTIES LABELS lint TIMEOUT 60)
 
-# Several hosts on this machine. Who may not make network namespaces skips it.
+# Several hosts on this machine. Skipped for users that may not make network namespaces.
 add_test(NAME hosts.tool COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/hosts_test.py)
 set_tests_properties(hosts.tool PROPERTIES LABELS hosts TIMEOUT 120 SKIP_RETURN_CODE 77)
 foreach(engine ucx mpi)

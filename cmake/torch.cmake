@@ -5,7 +5,7 @@ if(NOT STARLING_TORCH MATCHES "^(auto|on|off)$")
   message(FATAL_ERROR "STARLING_TORCH is '${STARLING_TORCH}'; allowed: auto, on, off")
 endif()
 
-# Where the package of an interpreter is, without importing it, which takes a second.
+# Finds the package of an interpreter without importing it, which would take a second.
 function(find_python_torch python result)
   execute_process(
     COMMAND ${python} -c "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0])"

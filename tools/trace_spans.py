@@ -1,4 +1,4 @@
-"""Reads the events of a trace.json that tell what they were about (docs/runs.md), for tools that look into steps."""
+"""Reads the events of a trace.json that have details (docs/runs.md), for tools that examine steps."""
 
 import json
 from typing import NamedTuple
@@ -9,7 +9,7 @@ MOST_SECTIONS = 1_000_000
 
 
 class BadTrace(Exception):
-    """Says in one line what is wrong with the file."""
+    """An error in the file, described in one line."""
 
 
 class Span(NamedTuple):
@@ -72,7 +72,7 @@ def read(path):
 
 
 def whole(pieces):
-    """The collectives that the pieces are of, each from its first begin to its last end, by begin."""
+    """The collectives that the spans belong to, each from its first begin to its last end, by begin."""
     found = {}
     for piece in pieces:
         key = piece[:5]

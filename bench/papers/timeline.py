@@ -24,7 +24,7 @@ NARROWEST_LABEL = 9  # pixels per digit
 
 
 def shade(place):
-    """The colour for a place in the model, from 0 to 1."""
+    """The colour for a position in the model, from 0 to 1."""
     at = min(max(place, 0), 1) * (len(SHADES) - 1)
     low = min(int(at), len(SHADES) - 2)
     mixed = (round(int(SHADES[low][i:i + 2], 16) * (1 - at + low) + int(SHADES[low + 1][i:i + 2], 16) * (at - low))
@@ -33,7 +33,7 @@ def shade(place):
 
 
 class Panel:
-    """What is to be seen of one run. Times are microseconds from the first forward of the step."""
+    """The visible part of one run. Times are microseconds from the first forward of the step."""
 
     def __init__(self, title, path, worker, step):
         spans = [span for span in read(path) if span.worker == worker and abs(span.step - step) <= 1]
@@ -73,7 +73,7 @@ class Panel:
         return self.clipped(found)
 
     def clipped(self, spans):
-        """Of the step all, of others what lies beside it."""
+        """All of the step, and of other steps the part beside it."""
         return [span._replace(begin=max(span.begin, 0), end=min(span.end, self.end)) if span.step != self.step else span
                 for span in spans if span.step == self.step or (span.end > 0 and span.begin < self.end)]
 

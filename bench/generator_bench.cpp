@@ -1,5 +1,5 @@
-// What a request costs the group generator: asking, dividing, telling that a group is done. The workers are
-// of equal speed and come in a random order.
+// The cost of a request to the group generator: asking, dividing, reporting that a group is done. The workers
+// are of equal speed and come in a random order.
 #include <benchmark/benchmark.h>
 
 #include <deque>

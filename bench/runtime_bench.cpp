@@ -1,4 +1,4 @@
-// What the runtime costs: events per second of a simulated ring among 1,024 ranks, and the price of a task.
+// The cost of the runtime: events per second of a simulated ring among 1,024 ranks, and the price of a task.
 #include <benchmark/benchmark.h>
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// What a simulated cluster costs: events per second of a halving all-reduce among many hosts, with the events
-// of an instant in order and shuffled, and of pushes to one server.
+// The cost of a simulated cluster: events per second of a halving all-reduce among many hosts, with the
+// events of an instant in order and shuffled, and of pushes to one server.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -93,7 +93,7 @@ Task<> receive_all(Transport& net, std::span<std::byte> buffer) {
   }
 }
 
-// Everybody pushes to rank 0 at the same moment, so all flows share its way in.
+// All ranks push to rank 0 at the same moment, so all flows share its incoming side.
 void pushes_to_one_server(benchmark::State& state) {
   const auto ranks = static_cast<int>(state.range(0));
   std::uint64_t events = 0, messages = 0;

@@ -1,4 +1,4 @@
-// A LibTorch program as one writes it for one process, and the three lines that make it a worker of many:
+// A LibTorch program as written for one process, and the three lines that make it one of many workers:
 //   starling launch -n 4 --strategy local-sgd -- ./01_three_lines
 #include <torch/torch.h>
 
@@ -43,7 +43,7 @@ int main() try {
   std::printf("worker %d of %d: loss %.3f, sum of the weights %.17g\n", session.rank(), session.workers(),
               last, sum);
   return last < 0.5 ? 0 : 1;
-} catch (const starling::InvalidArgument& error) {  // an environment that makes no sense
+} catch (const starling::InvalidArgument& error) {  // a wrong environment
   std::fprintf(stderr, "%s\n", error.what());
   return 2;
 }

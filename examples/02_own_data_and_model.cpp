@@ -1,5 +1,5 @@
-// A data set and a model of one's own, shards that follow the speed of the workers, a learning rate that
-// falls, and a model that is saved by one of the workers:
+// A data set and a model of your own, shards that follow the speed of the workers, a falling learning rate,
+// and a model that one of the workers saves:
 //   starling launch -n 2 --strategy ps --mode asp -- ./02_own_data_and_model
 #include <torch/torch.h>
 
@@ -9,7 +9,7 @@
 #include "starling/core/error.h"
 #include "starling/torch/session.h"
 
-// Waves of three frequencies, to be told apart.
+// Waves of three frequencies, to be classified.
 class Waves : public torch::data::datasets::Dataset<Waves> {
  public:
   torch::data::Example<> get(std::size_t index) override {
@@ -72,7 +72,7 @@ int main() try {
     std::filesystem::remove(file);
   }
   return right > 60 ? 0 : 1;
-} catch (const starling::InvalidArgument& error) {  // the environment or the model makes no sense
+} catch (const starling::InvalidArgument& error) {  // a wrong environment or model
   std::fprintf(stderr, "%s\n", error.what());
   return 2;
 }

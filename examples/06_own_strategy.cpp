@@ -1,5 +1,5 @@
-// A strategy of one's own in the simulator: every step a worker averages its model with one neighbour. Beside
-// it the built-in allreduce, both on 16 workers of which one is four times slower.
+// A strategy of your own in the simulator: every step a worker averages its model with one neighbour. It is
+// compared with the built-in allreduce, both on 16 workers of which one is four times slower.
 #include <algorithm>
 #include <cstdio>
 #include <memory>

@@ -1,5 +1,5 @@
-// A strategy on four real processes, with gradients of one's own: linear regression, each worker with its
-// part of the data, one of them four times slower. The parameter server waits for nobody (mode=asp).
+// A strategy on four real processes, with gradients of your own: linear regression, each worker with its part
+// of the data, one of them four times slower. The parameter server waits for no worker (mode=asp).
 #include <chrono>
 #include <cstdio>
 #include <span>
@@ -44,7 +44,7 @@ void train(transport::Transport& net, const strategy::Strategy& strategy) {
   double loss = 0;
   while (session.next()) {
     loss = gradient(session.parameters(), session.gradients(), random);
-    std::this_thread::sleep_for(std::chrono::milliseconds(net.rank() == 0 ? 4 : 1));  // as if it were work
+    std::this_thread::sleep_for(std::chrono::milliseconds(net.rank() == 0 ? 4 : 1));  // stands for work
     session.computed({.samples = kBatch, .loss = loss});
   }
   const auto w = session.parameters();

@@ -11,7 +11,7 @@ EnvironmentVariables process_environment() {
   for (char** word = environ; word != nullptr && *word != nullptr; ++word) {
     const std::string_view text = *word;
     const std::size_t cut = text.find('=');
-    // Of two with one name the first counts, as for getenv.
+    // If a name occurs twice, the first value counts, as for getenv.
     if (cut != std::string_view::npos) variables.emplace(text.substr(0, cut), text.substr(cut + 1));
   }
   return variables;

@@ -13,7 +13,7 @@ inline constexpr const char* kTokenVariable = "STARLING_TOKEN";
 
 using EnvironmentVariables = std::map<std::string, std::string>;
 
-// Those of this process.
+// The variables of this process.
 EnvironmentVariables process_environment();
 
 inline std::optional<std::string> value_in(const EnvironmentVariables& variables, const std::string& name) {

@@ -61,7 +61,7 @@ Duration silence_of(const RunEnvironment& environment) {
   return environment.silence.value_or(transport::wire::Remote::kDefaultSilence);
 }
 
-// What this process brings, and how it gets what the others bring.
+// The card of this process, and the exchange of cards with the others.
 class CardExchange {
  public:
   CardExchange(const RunEnvironment& environment, Duration patience);
@@ -70,7 +70,8 @@ class CardExchange {
   const std::string& token() const { return token_; }
   const std::shared_ptr<MpiWorld>& mpi() const { return mpi_; }
   std::vector<Card> exchange() const;
-  // Of all the cards. Not before they were found to fit: making that of MPI takes all processes.
+  // The engine that all cards name. Not called before the cards were found to fit: making that of MPI takes
+  // all processes.
   std::unique_ptr<Engine> engine();
 
  private:
@@ -137,7 +138,7 @@ std::unique_ptr<Engine> CardExchange::engine() {
   return own_.engine == "mpi" ? transport::wire::make_mpi(mpi_) : std::move(ucx_);
 }
 
-// Of a run on several hosts.
+// Only for a run on several hosts.
 void check_engines(const std::vector<Card>& cards, const RunEnvironment& environment) {
   const Card& own = cards[static_cast<std::size_t>(environment.rank)];
   for (std::size_t rank = 0; rank < cards.size(); ++rank) {
@@ -172,7 +173,7 @@ std::string arena_name(const std::string& token, const std::string& host, Rank l
   return concat("starling-", hash_of(std::as_bytes(std::span(secret))));
 }
 
-// Those of this host wait for each other, and for a word of those on others.
+// The ranks of this host wait for each other, and for a message of those on others.
 runtime::Task<> say_that_all_are_here(transport::Transport& net, std::vector<Rank> members,
                                       std::vector<Rank> others) {
   co_await collective::barrier(net, members, kHere);

@@ -23,12 +23,12 @@ struct Joined {
   std::shared_ptr<transport::wire::MpiWorld> mpi = {};  // if it was used; must outlive the transport
 };
 
-// Whether the standing is of a process that has to look for others by itself.
+// Whether a process with this environment has to find the others itself.
 bool joins_by_itself(const RunEnvironment& environment);
 
-// For such a standing. Rank 0 holds the rendezvous, or makes the memory. Returns when all processes of this
-// host have come together. Throws Timeout that names who or what is missing, and Error if the network library
-// does not work or processes do not fit together.
+// For such an environment. Rank 0 holds the rendezvous, or makes the memory. Returns when all processes of
+// this host have joined. Throws a Timeout that names the missing ones, and Error if the network library does
+// not work or processes do not fit together.
 Joined join_run(runtime::LoopScheduler& loop, const RunEnvironment& environment,
                 Duration patience = std::chrono::seconds(60));
 

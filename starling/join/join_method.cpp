@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kMakeToken = "export STARLING_TOKEN=$(openssl rand -hex 16)";
 
-// The same for all ranks of the job. Not a secret: whoever serves or fetches is asked for its user.
+// The same for all ranks of the job. Not a secret: both sides of the socket check the other's user.
 std::string socket_name(const DetectedLauncher& found) {
   const std::string job = concat(found.launcher, "\n", found.job, "\n", found.ranks, "\n", geteuid());
   return concat("starling-", found.launcher, "-", hash_of(std::as_bytes(std::span(job))));

@@ -8,7 +8,7 @@ namespace starling::join {
 
 namespace {
 
-// How a launcher calls what it tells.
+// The names of a launcher's variables.
 struct Names {
   const char* launcher;
   const char* rank;
@@ -112,7 +112,7 @@ std::optional<DetectedLauncher> read_mpirun(const EnvironmentVariables& variable
   return found;
 }
 
-// The number of a step whose tasks srun has started; none in a batch script and its like.
+// The number of a step whose tasks srun has started; none in a batch script and similar.
 std::optional<long long> step_of(const EnvironmentVariables& variables) {
   const auto step = value_in(variables, "SLURM_STEP_ID");
   if (!step || step->empty() || step->find_first_not_of("0123456789") != std::string::npos) return {};

@@ -28,7 +28,7 @@ using Moment = steady_clock::time_point;
 constexpr Duration kFirstPause = milliseconds(10);  // between attempts; doubled every time
 constexpr Duration kLongestPause = milliseconds(500);
 constexpr Duration kOneAttempt = seconds(5);  // for an address that swallows packets; another may do better
-constexpr Duration kGrace = seconds(2);       // for the server to say who is missing
+constexpr Duration kGrace = seconds(2);       // for the server to name the missing ranks
 constexpr std::size_t kMostNamed = 16;        // of the ranks that are missing
 
 // A connection whose operations end at a deadline, with asio::error::timed_out.
@@ -41,7 +41,7 @@ class Line {
     close_on_exec(socket_.native_handle());
     code = complete([&](auto done) { socket_.async_connect(endpoint, done); }, end);
     if (code) return code;
-    // Where nobody listens on a port of this host, TCP may connect a socket to itself.
+    // If nothing listens on a port of this host, TCP may connect a socket to itself.
     const bool to_itself = socket_.local_endpoint(code) == socket_.remote_endpoint(code);
     return to_itself ? asio::error_code(asio::error::connection_refused) : code;
   }
@@ -148,8 +148,8 @@ std::vector<tcp::endpoint> Visitor::addresses() {
   return {found.begin(), found.end()};
 }
 
-// Nothing if it is worth trying again: until the server has welcomed us, a broken connection may be due to
-// its being restarted, or to strangers who crowd it.
+// None if it is worth trying again: until the server has welcomed us, a connection may break because the
+// server is restarted, or because strangers crowd it.
 std::optional<std::vector<std::string>> Visitor::attempt(const tcp::endpoint& address) {
   Line line;
   const Moment now = steady_clock::now();

@@ -21,7 +21,7 @@ RendezvousAddress parse_rendezvous_address(std::string_view text, std::string_vi
   std::string_view host = text.substr(0, colon);
   const bool bracketed = host.starts_with('[') && host.ends_with(']');
   if (bracketed) host = host.substr(1, host.size() - 2);
-  // Without brackets nobody can tell which colon of an IPv6 address comes before the port.
+  // Without brackets it is unclear which colon of an IPv6 address comes before the port.
   const bool has_colon = host.find(':') != std::string_view::npos;
   if (host.empty() || bracketed != has_colon || host.find_first_of("[] \t\n") != std::string_view::npos)
     refuse();

@@ -23,7 +23,7 @@ std::string address_of(const RendezvousAddress& point);
 // 32 hexadecimal digits from the kernel's source of randomness.
 std::string make_token();
 
-// Takes as long whichever characters differ, so that a token cannot be guessed piece by piece.
+// Takes the same time whichever characters differ, so that a token cannot be guessed character by character.
 bool same_token(std::string_view given, std::string_view expected);
 
 }  // namespace starling::join

@@ -144,7 +144,7 @@ void RendezvousConnections::Acceptor::read(const ConnectionPtr& connection, asio
   });
 }
 
-// Who does not speak our language is told nothing.
+// A connection that does not speak our protocol gets no answer.
 void RendezvousConnections::Acceptor::heard_head(const ConnectionPtr& connection) {
   const auto head = read_head({connection->head.data(), connection->head.size()});
   if (!head) return drop(connection);
@@ -204,8 +204,8 @@ void RendezvousConnections::Acceptor::write(const ConnectionPtr& connection) {
   });
 }
 
-// Until the guest closes or is dropped: closing a socket in which something lies unread would take from the
-// peer what was said to it last. Who has a seat and goes on talking is dropped.
+// Until the visitor closes or is dropped: closing a socket with unread data would destroy the last message to
+// the peer. A seated visitor that goes on sending is dropped.
 void RendezvousConnections::Acceptor::listen(const ConnectionPtr& connection) {
   const auto buffer = asio::buffer(connection->ignored);
   connection->socket.async_read_some(buffer, [this, connection](asio::error_code code, std::size_t) {

@@ -1,6 +1,6 @@
-// The connections of the server of the rendezvous. One that comes is a stranger and has to say hello soon;
-// the host then refuses it or gives it a seat, and parts with it later. Everything but stop() and post()
-// belongs to the thread that is in run().
+// The connections of the rendezvous server. A new one is a stranger and has to say hello soon; the handler
+// then refuses it or gives it a seat, and parts with it later. Everything but stop() and post() belongs to
+// the thread that is in run().
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ namespace starling::join {
 struct Connection;
 using ConnectionPtr = std::shared_ptr<Connection>;
 
-// What is made of the guests; called in run().
+// Decides about connections; called in run().
 class ConnectionHandler {
  public:
   // Calls seat(), or refuse().
   virtual void said_hello(const ConnectionPtr& connection, Hello hello) = 0;
   // Someone seated has waited for as long as it wanted to: calls part().
   virtual void out_of_patience(const ConnectionPtr& connection) = 0;
-  // Once for everyone who had a seat: it has gone, or its last message is on the way.
+  // Called once for every visitor that had a seat: it has gone, or its last message is on the way.
   virtual void settled(const ConnectionPtr& connection) = 0;
 
  protected:
@@ -38,7 +38,7 @@ class RendezvousConnections {
     std::string bind;
     std::uint16_t port = 0;
     std::size_t strangers = 1;  // at most; the oldest has to go
-    Duration first_word{};      // how long they may take, and how long someone who parts may
+    Duration first_word{};      // time for their message, and for a visitor that is parting
   };
 
   // Listens from now on. Throws as listen_at does (tcp_socket.h).

@@ -15,7 +15,7 @@ void put(std::string& out, T value) {
   for (std::size_t i = 0; i < sizeof(T); ++i) out += static_cast<char>((value >> (8 * i)) & 0xff);
 }
 
-// Takes values off the front. Once something was not there, all is zero and empty, and `good` is false.
+// Takes values off the front. Once a value was missing, everything is zero and empty, and `good` is false.
 class Pieces {
  public:
   explicit Pieces(std::string_view rest) : rest_(rest) {}

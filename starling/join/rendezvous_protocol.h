@@ -7,9 +7,9 @@
 //             kMissing  the visitor's patience has run out: the ranks that have not come
 //             kRefusal  instead of any of these: why, in one line
 //
-// The head and kRefusal stay as they are in all versions, so that different versions can tell each other.
-// What is read here was written by strangers: nothing throws, nothing is trusted, and a caller compares a
-// head with most_bytes before it makes room for the body.
+// The head and kRefusal stay as they are in all versions, so that different versions can explain themselves
+// to each other. The input was written by strangers: nothing throws, nothing is trusted, and a caller
+// compares a head with most_bytes before it makes room for the body.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,7 @@
 namespace starling::join {
 
 std::optional<Refusal> RendezvousRoster::objection(const Hello& hello) const {
-  // First, since the others tell something about the job.
+  // Checked first, because the other refusals reveal something about the job.
   if (!same_token(hello.token, token_)) return Refusal{true, "the token is wrong"};
   if (hello.ranks != cards_.size()) {
     return Refusal{true, concat("it counts ", hello.ranks, " ranks, the meeting is of ", ranks())};

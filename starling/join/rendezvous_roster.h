@@ -1,4 +1,4 @@
-// Who has come to a meeting, and with which card: what the server of the rendezvous decides, without its
+// The ranks that have come to a meeting, and their cards: the decisions of the rendezvous server, without its
 // sockets. A seat belongs to a connection as long as that lives.
 #pragma once
 
@@ -18,10 +18,10 @@ class RendezvousRoster {
   RendezvousRoster(std::string token, int ranks, int meetings)
       : token_(std::move(token)), cards_(static_cast<std::size_t>(ranks)), left_(meetings) {}
 
-  // Why nobody with this hello is let in. Says nothing about the job to who does not know the token.
+  // Why this hello is refused. Reveals nothing about the job to a process that does not know the token.
   std::optional<Refusal> objection(const Hello& hello) const;
 
-  // From here on for ranks and hellos without an objection.
+  // The functions below are for ranks and hellos without an objection.
   bool taken(Rank rank) const { return at(rank).has_value(); }
   void sit(Rank rank, std::string card) { cards_[static_cast<std::size_t>(rank)] = std::move(card); }
   void leave(Rank rank) { cards_[static_cast<std::size_t>(rank)].reset(); }

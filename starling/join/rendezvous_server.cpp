@@ -94,7 +94,7 @@ std::vector<Rank> RendezvousServer::State::missing() {
 void RendezvousServer::State::said_hello(const ConnectionPtr& connection, Hello hello) {
   if (const auto objection = attendance_.objection(hello)) return connections_.refuse(connection, *objection);
   ConnectionPtr& seat = seated_[hello.rank];
-  // The old process may have died a moment ago; then this one takes its place.
+  // The old process may have died a moment ago; then this one takes its seat.
   if (seat && connections_.present(ConnectionPtr(seat))) {
     const std::string why = concat("another process with rank ", hello.rank, " is there already");
     return connections_.refuse(connection, {true, why});

@@ -18,8 +18,8 @@ class RendezvousServer {
     std::uint16_t port = 0;          // 0: any that is free
     std::string token;
     int ranks = 1;
-    int meetings = 1;                              // how often they meet; then everybody is refused
-    Duration patience = std::chrono::seconds(60);  // nobody waits longer, whatever patience it brings
+    int meetings = 1;                              // how often they meet; afterwards all are refused
+    Duration patience = std::chrono::seconds(60);  // no process waits longer, whatever its own patience
     // Connections that have not shown the token: how many there may be, the oldest goes first, and how long
     // each may take.
     int strangers = 256;
@@ -29,16 +29,16 @@ class RendezvousServer {
   // Throws InvalidArgument if an option makes no sense or the address is not one of this host, Error if the
   // port cannot be had.
   explicit RendezvousServer(const Options& options);
-  // Ends at once; who waits gets an error. See served().
+  // Ends at once; waiting processes get an error. See served().
   ~RendezvousServer();
 
   std::uint16_t port() const;
 
-  // The ranks that have not come, now; none after the last meeting. From any thread.
+  // The ranks that have not come yet; none after the last meeting. From any thread.
   std::vector<Rank> missing() const;
 
-  // Until the last meeting is complete and everybody has been sent the cards: a server that ends earlier
-  // leaves some without them. False if that is not so after `patience`. From any thread.
+  // Waits until the last meeting is complete and all cards have been sent: a server that ends earlier leaves
+  // some processes without them. False after `patience`. From any thread.
   bool served(Duration patience) const;
 
  private:

@@ -1,4 +1,4 @@
-// A process's part in a run: its loop, its transport and its strategy, as the environment says.
+// A process's part in a run: its loop, its transport and its strategy, according to the environment.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ namespace starling::join {
 class RunContext {
  public:
   // Joins the run that this process was started in, by `starling launch`, mpirun, srun or torchrun; alone it
-  // is a run of one. Of a run on several hosts rank 0 says on stderr by what they are connected. Throws
-  // InvalidArgument if the environment makes no sense, Timeout if the launcher or the others are not there.
+  // is a run of one. In a run on several hosts rank 0 reports on stderr how they are connected. Throws
+  // InvalidArgument for a wrong environment, Timeout if the launcher or the others do not answer.
   RunContext() : RunContext(read_run_environment()) {}
   explicit RunContext(RunEnvironment environment);
   ~RunContext();

@@ -25,7 +25,7 @@ constexpr const char* kStrategy = "STARLING_STRATEGY";
 constexpr const char* kOptions = "STARLING_OPTIONS";
 constexpr const char* kLink = "STARLING_LINK";
 
-// Five words are said within it, and a busy machine may keep one back for a while.
+// Five signs of life fall within it, and a busy machine may delay one for a while.
 constexpr Duration kShortestSilence = std::chrono::milliseconds(100);
 constexpr Duration kLongestSilence = std::chrono::hours(1);
 

@@ -1,4 +1,4 @@
-// Where a process stands in a run: its launcher tells it through variables of the environment.
+// The rank of a process in a run and the facts about it, set by its launcher in variables of the environment.
 #pragma once
 
 #include <optional>
@@ -19,14 +19,14 @@ struct RunEnvironment {
   int workers = 1;    // ranks 0 to workers-1 train
   int ranks = 1;      // with the one that only serves, if there is one
   std::string arena;  // the socket that hands out the shared memory; empty: alone, or by the rendezvous
-  // Of a run on several hosts: the address that rank 0 listens on, the secret of the job, and what carries
-  // messages between hosts.
+  // In a run on several hosts: the address that rank 0 listens on, the secret of the job, and the transport
+  // between hosts.
   std::string rendezvous = {};
   std::string token = {};
   std::string transport = "auto";
   std::optional<Duration> silence = {};  // after which a rank of another host counts as lost
-  // Of ranks that mpirun, srun or torchrun started: the socket on which rank 0 hands out the memory, if all
-  // are on this host; or that they tell each other through MPI where they are.
+  // For ranks that mpirun, srun or torchrun started: the socket on which rank 0 hands out the memory, if all
+  // are on this host; or whether they exchange their addresses through MPI.
   std::string host_socket = {};
   bool through_mpi = false;
   std::string started_by = {};         // "torchrun: RANK=2 of WORLD_SIZE=4, ..."; empty: it is alone
@@ -39,10 +39,10 @@ struct RunEnvironment {
   bool trains() const { return rank < workers; }
 };
 
-// What STARLING_RANK, STARLING_WORKERS, STARLING_RANKS and STARLING_ARENA say, which are set together or not
-// at all; on several hosts STARLING_RENDEZVOUS ("node1:4000") and STARLING_TOKEN stand in place of the last.
-// Without them, what mpirun, srun or torchrun say (launcher_detection.h), and without these a run of one. And
-// STARLING_TRANSPORT ("auto", "ucx", "mpi" or "shm"), STARLING_SILENCE ("5s"), STARLING_STRATEGY,
+// Reads STARLING_RANK, STARLING_WORKERS, STARLING_RANKS and STARLING_ARENA, which are set together or not at
+// all; on several hosts STARLING_RENDEZVOUS ("node1:4000") and STARLING_TOKEN replace the last. Without them
+// the variables of mpirun, srun or torchrun count (launcher_detection.h), and without these it is a run of
+// one. Also STARLING_TRANSPORT ("auto", "ucx", "mpi" or "shm"), STARLING_SILENCE ("5s"), STARLING_STRATEGY,
 // STARLING_OPTIONS ("mode=ssp,staleness=3") and STARLING_LINK ("1gbe" or "40gbit/5us"). Throws
 // InvalidArgument naming the variable.
 RunEnvironment read_run_environment(const EnvironmentVariables& variables);

@@ -49,8 +49,8 @@ bool is_name(const std::string& host) {
   return inet_pton(AF_INET, host.c_str(), &address) != 1 && inet_pton(AF_INET6, host.c_str(), &address) != 1;
 }
 
-// A host often takes its own name for an address of its loopback, Debian's for 127.0.1.1, while the others
-// come by that name to its network: it listens at all of its addresses.
+// A host often maps its own name to an address of its loopback, Debian's to 127.0.1.1, while the others reach
+// its network by that name: it then listens at all of its addresses.
 void widen(const std::string& host, sockaddr& address) {
   if (host == "localhost" || !is_name(host) || !is_loopback(address)) return;
   if (address.sa_family == AF_INET6) {
@@ -64,7 +64,7 @@ std::uint16_t port_of(int socket) {
   sockaddr_storage name{};
   socklen_t length = sizeof name;
   getsockname(socket, reinterpret_cast<sockaddr*>(&name), &length);
-  // Both families have it at the same place.
+  // Both families have it at the same offset.
   sockaddr_in v4{};
   std::memcpy(&v4, &name, sizeof v4);
   return ntohs(v4.sin_port);

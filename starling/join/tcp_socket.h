@@ -1,5 +1,5 @@
-// What the rendezvous needs of the kernel's sockets and Asio does not offer. Nothing here is inherited by
-// programs that this process starts: a copy of a connection would keep it open.
+// Functions of the kernel's sockets that the rendezvous needs and Asio does not offer. Nothing here is
+// inherited by programs that this process starts: a copy of a connection would keep it open.
 #pragma once
 
 #include <cstdint>

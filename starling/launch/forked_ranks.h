@@ -32,7 +32,7 @@ class ForkedRanks {
   // Forks; call it while the process has no other threads that matter. With a link the ranks behave as if
   // each were alone on a host behind such a link.
   ForkedRanks(int ranks, const Body& body, const std::optional<transport::Link>& link = {});
-  // Kills and reaps whoever still runs.
+  // Kills and reaps the ranks that still run.
   ~ForkedRanks();
 
   pid_t pid(Rank rank) const;

@@ -17,7 +17,7 @@ constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNO
   throw InvalidArgument(concat(what, ": '", text, "' is not a host; allowed: ", allowed));
 }
 
-// What an agent could take for an option, or a shell for more than a word, is no name.
+// A text that an agent could take for an option, or a shell for more than a word, is not a name.
 bool is_name(std::string_view name) {
   const std::size_t at = name.find('@');
   if (at != std::string_view::npos) return is_name(name.substr(0, at)) && is_name(name.substr(at + 1));

@@ -31,7 +31,7 @@ constexpr int kMostStarting = 8;
 
 void tell(const std::string& text) { std::fprintf(stderr, "starling: %s\n", text.c_str()); }
 
-// What the strategy says about the ranks.
+// The roles of the ranks in the strategy.
 struct Roles {
   int ranks;
   Rank server;   // -1: none
@@ -105,7 +105,7 @@ void Launch::read_signal() {
   const int number = signals_.read();
   if (number == 0) return;
   if (!exit_code_) exit_code_ = 128 + number;
-  // Who asks twice does not want to wait.
+  // A user who asks twice does not want to wait.
   end_all(interrupted_ == 0 ? number : SIGKILL);
   interrupted_ = number;
 }
@@ -167,7 +167,7 @@ void Launch::end_all(int signal) {
   ending_.set();
 }
 
-// What a host does with its processes when the connection is gone is up to it; it may be off.
+// The host decides about its processes when the connection is gone; it may be off.
 void Launch::abandon_all() {
   for (const auto& [rank, process] : processes_) {
     if (!process->running()) continue;
@@ -182,7 +182,7 @@ Task<> Launch::wait_for_all() {
   co_await all_ended_;
 }
 
-// Those who wait for the dead one learn of it by themselves and end with an error that names it.
+// Processes that wait for the dead one notice by themselves and end with an error that names it.
 Task<> Launch::kill_after_grace() {
   const Duration grace = plan_.grace;
   co_await ending_;

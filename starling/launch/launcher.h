@@ -14,7 +14,7 @@
 
 namespace starling::launch {
 
-// Of a host. And a rank for the service: as many as shared memory has places for.
+// On one host, without the rank of the service: limited by shared memory.
 inline constexpr int kMostWorkers = transport::shm::kMaxRanks - 1;
 
 // The hosts of a run, and what its processes are given there (remote_command.h).
@@ -22,10 +22,10 @@ struct HostsPlan {
   using Variables = std::vector<std::pair<std::string, std::string>>;
 
   std::vector<HostSlots> hosts;
-  std::vector<std::string> agent;  // a command that behaves like ssh; the host and a command come behind it
+  std::vector<std::string> agent;  // a command that behaves like ssh; the host and a command are appended
   std::string rendezvous;          // where rank 0, on the first host, listens; empty: at a port by chance
   std::string folder;              // where the processes run
-  Variables variables;             // besides those that say where a process stands
+  Variables variables;             // besides those that describe a process's rank
   Variables paths;                 // put in front of what the host has
 };
 
@@ -42,14 +42,14 @@ struct LaunchPlan {
   std::optional<HostsPlan> elsewhere;   // instead of on this host
 };
 
-// Returns when all have ended. The exit code: 0 if all ended well, or if those that died were workers without
-// which the strategy goes on and the rest ended well; else that of the first that failed. SIGINT, SIGTERM and
-// SIGHUP are passed on; who has not ended `grace` after such a signal, or after the first failure, is
-// killed. What happened is told on stderr, a line each. A process that its host's agent cannot start ends
-// the run, whatever the strategy.
+// Returns when all have ended. The exit code is 0 if all ended well, or if only workers died that the
+// strategy can do without and the rest ended well; otherwise that of the first that failed. SIGINT, SIGTERM
+// and SIGHUP are passed on; a process that has not ended `grace` after such a signal, or after the first
+// failure, is killed. Events are reported on stderr, one line each. A process that its host's agent cannot
+// start ends the run, whatever the strategy.
 int launch(const LaunchPlan& plan);
 
-// Ports that the kernel does not give to who asks for any.
+// Ports that the kernel does not assign automatically.
 inline constexpr int kFirstPort = 20000, kLastPort = 29999;
 
 }  // namespace starling::launch

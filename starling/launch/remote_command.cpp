@@ -10,18 +10,18 @@ namespace starling::launch {
 
 namespace {
 
-// Reads how many lines there are, the lines, and runs them if all have come. Without a line break, which csh
-// does not allow in quotes.
+// Reads the number of lines, the lines, and runs them if all have come. Without a line break, which csh does
+// not allow in quotes.
 constexpr const char* kReadScript =
     R"(starling_n=$(printf "\n."); starling_n=${starling_n%.}; starling_s=; read -r starling_c; )"
     R"(while [ "${starling_c:-1}" -gt 0 ] && IFS= read -r starling_l; do )"
     R"(starling_s=$starling_s$starling_l$starling_n; starling_c=$((starling_c-1)); done; )"
     R"([ "$starling_c" = 0 ] && eval "$starling_s")";
 
-// Of two processes, the first runs the program in the foreground (in the background its SIGINT would be
-// ignored) and writes its group and its exit code to the second. That one has a third, the guard, to read our
-// input. All are in a session that an agent on this host, or who kills its group, does not reach; the program
-// is in another one. Shells tell of killed children on stderr, so the program's own is passed around them.
+// There are two processes. The first runs the program in the foreground (in the background its SIGINT would
+// be ignored) and writes its group and its exit code to the second. That one has a third, the guard, read our
+// input. All are in a session that an agent on this host, or a kill of its group, does not reach; the program
+// is in another one. Shells report killed children on stderr, so the program's own is passed around them.
 constexpr const char* kRunProgram = R"({
   {
     setsid sh -c 'echo "$$"; exec "$@" >&4 2>&5 3<&- 4>&- 5>&-' starling "$@"

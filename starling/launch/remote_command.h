@@ -28,7 +28,7 @@ struct RemoteProgram {
 // For the shell of any user: sh, csh or fish.
 std::string remote_shell();
 
-// What remote_shell() reads first. Throws InvalidArgument if it is too long for that.
+// The input that remote_shell() reads first. Throws InvalidArgument if it is too long for that.
 std::string remote_script(const RemoteProgram& program);
 
 // How the line ends that the host writes to standard output before the program starts.

@@ -10,7 +10,7 @@ namespace starling::launch {
 // One word of sh that means exactly this text.
 std::string quote_word(std::string_view text);
 
-// Cuts at blanks; '...', "..." and \ keep them, and nothing else has a meaning: `tools/hosts agent --name "my
+// Cuts at blanks; '...', "..." and \ keep them, and nothing else is special: `tools/hosts agent --name "my
 // bed"`. Throws InvalidArgument naming `what` if there is no word or a quote is not closed.
 std::vector<std::string> split_words(std::string_view text, std::string_view what);
 

@@ -1,4 +1,4 @@
-// The signals that end a run come through a descriptor while this lives.
+// While this lives, the signals that end a run arrive through a descriptor.
 #pragma once
 
 #include <signal.h>
@@ -27,9 +27,9 @@ class TerminationSignals {
   TerminationSignals& operator=(const TerminationSignals&) = delete;
 
   int descriptor() const { return descriptor_.get(); }
-  // The mask that was there.
+  // The previous mask.
   const sigset_t& before() const { return before_; }
-  // The number of one that came, or 0.
+  // The number of a signal that has arrived, or 0.
   int read() const {
     signalfd_siginfo info{};
     return ::read(descriptor_.get(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo)

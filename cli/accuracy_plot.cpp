@@ -78,7 +78,7 @@ double tick(double range) {
   return 10 * power;
 }
 
-// As a text of XML.
+// Escapes the text for XML.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text)

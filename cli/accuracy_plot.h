@@ -23,7 +23,7 @@ struct RunCurve {
 // InvalidArgument naming the folder if it holds no summary of a run with an accuracy over time.
 RunCurve read_curve(const std::filesystem::path& folder);
 
-// When the accuracy was there for the first time, between two points by a straight line.
+// When the accuracy was reached for the first time, interpolated linearly between two points.
 std::optional<double> seconds_to(const RunCurve& run, double accuracy);
 
 // The highest accuracy that all of them reached, rounded down to whole percents.

@@ -18,7 +18,7 @@ struct CompareText {
   std::optional<std::string> svg;
 };
 
-// Runs of the same strategy are told apart by their folders.
+// Runs of the same strategy are distinguished by their folders.
 std::vector<RunCurve> read_all(const std::vector<std::string>& folders) {
   std::vector<RunCurve> runs;
   runs.reserve(folders.size());

@@ -29,7 +29,7 @@ struct Request {
   bool force = false;
 };
 
-// A letter is two pixels high, as letters are.
+// A character is two pixels high, as characters are taller than wide.
 void append_row(std::string& text, const Images& images, std::size_t picture, int row) {
   constexpr std::string_view kInk = " .:-=+*#%@";
   const auto width = static_cast<std::size_t>(images.width);

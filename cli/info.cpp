@@ -124,8 +124,7 @@ Json all_reduce_tables() {
           {"network", collective::Selection::network().text()}};
 }
 
-// As a program that uses Starling would see itself. EnvironmentVariables that make no sense are news here,
-// not an error.
+// The view of a program that uses Starling. A wrong environment is information here, not an error.
 Json this_process() {
   try {
     const join::RunEnvironment environment = join::read_run_environment();

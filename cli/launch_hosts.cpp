@@ -26,12 +26,12 @@ std::vector<std::string> ssh() {
   return {"ssh", "-o", "BatchMode=yes", "-o", "ControlMaster=no", "-o", "ServerAliveInterval=10"};
 }
 
-// What programs need to be found and to run as they do here.
+// Variables that programs need to be found and to run as they do here.
 constexpr std::array kPaths{"PATH", "LD_LIBRARY_PATH", "PYTHONPATH"};
 constexpr std::array kSentAlong{"VIRTUAL_ENV", "OMP_NUM_THREADS"};
 constexpr std::array kSentPrefixes{"STARLING_", "UCX_"};
 
-// The launcher says these.
+// The launcher sets these.
 constexpr std::array kOwn{"STARLING_RANK",     "STARLING_WORKERS", "STARLING_RANKS",
                           "STARLING_ARENA",    "STARLING_TOKEN",   "STARLING_RENDEZVOUS",
                           "STARLING_STRATEGY", "STARLING_OPTIONS", "STARLING_LINK"};
@@ -74,7 +74,7 @@ std::vector<std::string> agent_in(const HostFlags& flags) {
   return agent;
 }
 
-// As the user knows it: with links, which may be all that is the same on other hosts.
+// As the user knows it: with symbolic links, since only the path through them may be the same on other hosts.
 std::string working_folder() {
   const char* const logical = std::getenv("PWD");
   std::error_code error;

@@ -48,7 +48,7 @@ std::string name_of(const CLI::App& command) {
   return outer == nullptr ? command.get_name() : concat(name_of(*outer), " ", command.get_name());
 }
 
-// The output may still be in a buffer, and its file may be full or closed.
+// Output is still in a buffer, and its file may be full or closed.
 int flush_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
   return complain(concat("cannot write to standard output: ", std::strerror(errno)), kFailed);

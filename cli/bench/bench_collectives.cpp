@@ -1,6 +1,6 @@
-// Who else uses the machine changes from second to second, so numbers taken one after the other cannot be
-// compared. Here all contestants are started first and then take turns: every round measures each of them
-// once, and the medians over the rounds are compared.
+// The load of the machine changes from second to second, so numbers taken one after the other cannot be
+// compared. Here all subjects are started first and then take turns: every round measures each of them once,
+// and the medians over the rounds are compared.
 #include "cli/bench/bench_collectives.h"
 
 #include <fmt/format.h>
@@ -49,7 +49,7 @@ class Bench {
     std::fflush(people_);
   }
 
-  // Each reason is told once, even if there are many rank counts.
+  // Reports each reason once, even for many rank counts.
   void report_missing(const std::string& name, const std::string& why) {
     if (told_.insert(concat(name, why)).second) tell(concat(name, " is missing: ", why));
     missing_[name] = why;
@@ -127,7 +127,7 @@ TableRow Bench::measure(int ranks, const Job& job,
   return row;
 }
 
-// The ranks read the environment too, each for itself; what is wrong with it is told before they start.
+// The ranks read the environment too, each for itself; errors in it are reported before they start.
 void check_environment() {
   collective::Selection::from_environment();
   simd_mode();

@@ -48,7 +48,7 @@ void BenchControl::accept_one(std::vector<LineSocket>& strangers) {
   if (socket.valid() && is_same_user(socket)) strangers.emplace_back(std::move(socket));
 }
 
-// Moves those who said hello to their place.
+// Assigns ranks that have said hello to their index.
 void BenchControl::greet(std::vector<LineSocket>& strangers) {
   for (LineSocket& stranger : strangers) {
     if (!readable(stranger.descriptor().get()) || !stranger.receive()) continue;

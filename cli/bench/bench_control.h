@@ -16,15 +16,15 @@ class BenchControl {
   // Listens at once: ranks may connect from now on.
   explicit BenchControl(int ranks);
 
-  // What to hand to the ranks.
+  // The address for the ranks.
   const std::string& address() const { return address_; }
 
-  // Until every rank has said hello. `any_ended` is asked now and then: a rank that ended never will.
-  // Throws Timeout or Error naming who is missing.
+  // Waits until every rank has said hello. `any_ended` is asked now and then: a rank that ended never will.
+  // Throws Timeout or Error naming the missing ones.
   void wait_for_hellos(Duration patience, const std::function<bool()>& any_ended);
 
-  // Tells all ranks; returns their answers in rank order. Throws WrongResult if a rank says so, Timeout
-  // naming those without an answer, or Error if a rank failed or went away.
+  // Sends the line to all ranks; returns their answers in rank order. Throws WrongResult if a rank reports
+  // one, Timeout naming those without an answer, or Error if a rank failed or went away.
   std::vector<std::string> ask(const std::string& line, Duration patience);
 
   // Asks the ranks to end, without waiting.

@@ -27,8 +27,8 @@ struct Participant {
   std::vector<double> rounds = {};
 };
 
-// What has to leave every host, and as much has to come in, however it is done, if all have the same number
-// of ranks: a link that is full all the time takes as long as that.
+// The bytes that must leave every host, and as many must come in, whatever the algorithm, if all have the
+// same number of ranks: the time of a link that is always busy.
 double bytes_on_a_link(const Job& job, int hosts) {
   const auto bytes = static_cast<double>(job.bytes);
   const double others = static_cast<double>(hosts - 1) / hosts;
@@ -68,7 +68,7 @@ class JoinedBench {
 
   const BenchOptions& options_;
   std::string why_no_mpi_ = {};
-  Participant mpi_;  // before the membership: it starts MPI and ends it
+  Participant mpi_;  // before the run context: it starts MPI and ends it
   join::RunContext context_;
   Participant starling_;
   Group everyone_;
@@ -94,7 +94,7 @@ void JoinedBench::introduce() {
   tell(fmt::format("{:<10}{:>7}{:>10}{:>14}{:>10}{:>8}", "op", "size", "starling", "link", "mpi", "vs mpi"));
 }
 
-// Of the slowest rank.
+// The time of the slowest rank.
 double JoinedBench::time(BenchWorker& worker, const Job& job, int iterations) {
   double slowest = worker.time(job, iterations);
   runtime::run(net().scheduler(), collective::all_reduce(net(), everyone_, std::span(&slowest, 1),

@@ -1,5 +1,5 @@
-// The benchmark of the collectives in processes that somebody else has started, maybe on several hosts: each
-// of them is a rank, and all go through the measurements in step.
+// The benchmark of the collectives in processes that another launcher has started, maybe on several hosts:
+// each of them is a rank, and all go through the measurements in step.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ int ranks_started();
 // that cannot be in these processes.
 void run_joined_bench(const BenchOptions& options);
 
-// MPI in these very processes, which mpirun or the like has started: then both are measured on the same
+// MPI in these very processes, if mpirun or similar has started them: both are then measured on the same
 // wires in turns. Null if there is no MPI here, with the reason in `why`.
 std::unique_ptr<BenchWorker> make_mpi_worker(std::string& why);
 

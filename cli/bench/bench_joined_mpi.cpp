@@ -18,7 +18,7 @@ class WorldWorker final : public BenchWorker {
   double time(const Job& job, int iterations) override { return worker_.time(job, iterations); }
 
  private:
-  transport::wire::MpiWorld world_;  // before who uses it
+  transport::wire::MpiWorld world_;  // before its users
   MpiWorker worker_;
 };
 

@@ -11,7 +11,7 @@ constexpr int kMostRanks = 256;
 constexpr int kMostCollectiveRounds = 1000;
 constexpr std::size_t kMostBytes = std::size_t{4} << 30;  // MPI counts elements in int
 
-// Applies `parse` to each part of a comma-separated list, of which there must be one.
+// Applies `parse` to each part of a comma-separated list, which must have at least one.
 template <class Parse>
 auto parse_list(const std::string& text, std::string_view what, Parse parse) {
   std::vector<decltype(parse(text))> values;

@@ -37,7 +37,7 @@ int iterations_for(double microseconds) {
       std::clamp(std::ceil(kRoundMicroseconds / std::max(microseconds, 1e-3)), 1.0, kMost));
 }
 
-// The number of runs follows the machine: others may have been in the way when it was last found. It grows in
+// The number of runs follows the machine: other processes may have disturbed the last estimate. It grows in
 // steps, because the first runs are slower than the later ones.
 double RoundLength::measure(const std::function<double(int iterations)>& time) {
   for (;;) {

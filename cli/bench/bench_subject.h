@@ -1,4 +1,4 @@
-// One who takes part in the benchmark: some ranks that wait for commands, and what was measured.
+// A subject of the benchmark: some ranks that wait for commands, and their measurements.
 #pragma once
 
 #include <functional>
@@ -22,15 +22,16 @@ int iterations_for(double microseconds);
 // Finds out how many runs make a round.
 class RoundLength {
  public:
-  // Calls time(iterations), which tells the microseconds of a run, until there were enough of them in a row.
+  // Calls time(iterations), which returns the microseconds of a run, until there were enough of them in a
+  // row.
   double measure(const std::function<double(int iterations)>& time);
 
  private:
   int iterations_ = 1;
 };
 
-// From the first failure on it is missing: calls do nothing and there are no results. Only a wrong result is
-// thrown (WrongResult), for then no number can be trusted.
+// From its first failure on a subject is missing: calls do nothing and there are no results. Only a wrong
+// result is thrown (WrongResult), because then no number can be trusted.
 class BenchSubject {
  public:
   // Starts the processes, which will connect to the address.

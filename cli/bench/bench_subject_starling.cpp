@@ -45,7 +45,7 @@ class StarlingWorker final : public BenchWorker {
   }
 
   void prepare(const Job& job) override {
-    memory_ = {};  // the old vector goes before the new one comes
+    memory_ = {};  // the old vector is freed before the new one is made
     memory_ = net_.allocate(job.bytes);
     const std::span<float> data(reinterpret_cast<float*>(memory_.bytes.data()), job.count());
     data_ = Data(data);

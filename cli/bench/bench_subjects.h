@@ -1,4 +1,4 @@
-// Who can take part in the benchmark of the collectives.
+// The subjects of the benchmark of the collectives.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ std::unique_ptr<BenchSubject> start_starling(int ranks);
 // One rank of it.
 std::unique_ptr<BenchWorker> make_starling_worker(transport::Transport& net);
 
-// As many threads as ranks, each copying between two vectors of its own: what the machine's memory allows.
+// As many threads as ranks, each copying between two vectors of its own: the limit of the machine's memory.
 std::unique_ptr<BenchSubject> start_copying(int ranks);
 
 // Whether something can be used here: how it is found, or why not.

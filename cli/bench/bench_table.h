@@ -13,7 +13,7 @@
 
 namespace starling::cli {
 
-// Medians, in microseconds per operation; none for who is missing.
+// Medians, in microseconds per operation; none for a missing subject.
 struct TableRow {
   Job job;
   int ranks = 0;
@@ -29,7 +29,7 @@ struct TableRow {
   std::optional<double> memory_share() const;
 };
 
-// What must be read and written at the least, over all ranks. Zero for one rank: nothing has to move.
+// The least number of bytes to read and write, over all ranks. Zero for one rank: nothing has to move.
 double bytes_that_must_move(const Job& job, int ranks);
 
 // "12.3 us", "-" for nothing

@@ -31,7 +31,7 @@ std::optional<std::string> contradiction(const TrainRow& row);
 
 std::string train_header();
 std::string line_of(const TrainRow& row);
-// What is not known is null.
+// Unknown values are null.
 nlohmann::ordered_json to_json(const TrainRow& row);
 
 }  // namespace starling::cli

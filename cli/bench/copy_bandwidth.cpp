@@ -47,7 +47,7 @@ class CopyWorker final : public BenchWorker {
  private:
   static void copy(Pair& pair, std::size_t bytes) {
     std::memcpy(pair.to.get(), pair.from.get(), bytes);
-    // The compiler must believe that somebody looks at the copy, or it leaves all but the last one out.
+    // The compiler must assume that the copy is used, or it leaves all but the last one out.
     asm volatile("" : : "r"(pair.to.get()) : "memory");
   }
 
@@ -62,7 +62,7 @@ class CopyWorker final : public BenchWorker {
 
 }  // namespace
 
-// In a process of its own: this one stays free of threads, so that it can fork the next ranks.
+// Runs in a process of its own: this one stays free of threads, so that it can fork the next ranks.
 std::unique_ptr<BenchSubject> start_copying(int ranks) {
   return std::make_unique<BenchSubject>("copy", 1, [ranks](const std::string& address) {
     const auto body = [&] {

@@ -13,7 +13,7 @@ namespace starling::cli {
 // The folder of the running program.
 std::string own_folder();
 
-// In PATH, or as it is if it holds a slash.
+// Looks in PATH, or takes the name as it is if it contains a slash.
 std::optional<std::string> find_program(std::string_view name);
 
 // A file that belongs to this program: beside it, as in a build folder, or in ../libexec/starling.

@@ -1,4 +1,4 @@
-// What the program can tell about where and how it runs.
+// Facts about the machine and the build that the program can report.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace starling::cli {
 // "1 core", "2 cores"
 std::string cores_text(int cores);
 
-// Bytes that the system could give to new processes; "no limit" if it does not tell.
+// Bytes that the system could give to new processes; "no limit" if unknown.
 std::size_t available_memory();
 
 // How this program was called.

@@ -5,14 +5,14 @@
 
 namespace starling::cli {
 
-// Destroying it ends whoever still runs.
+// Destroying it ends the processes that still run.
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
 
   // Whether one has ended, without waiting for it.
   virtual bool any_ended() = 0;
-  // Ends them all. What they said last or how they ended, in one line; empty if nothing is known.
+  // Ends them all. Returns their last output or how they ended, in one line; empty if unknown.
   virtual std::string last_words() = 0;
 };
 

@@ -6,7 +6,7 @@
 
 namespace starling::cli {
 
-// On stderr, and only if that is a terminal; elsewhere nothing is written. Gone with the object.
+// Written to stderr, and only if that is a terminal. Removed with the object.
 class ProgressLine {
  public:
   explicit ProgressLine(bool wanted);

@@ -1,5 +1,5 @@
-// What a rank of a contestant is asked to do, and how its result is checked. For ranks written in C++; those
-// in Python follow the same rules.
+// The task of a benchmark subject's rank, and the check of its result. For ranks written in C++; those in
+// Python follow the same rules.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +37,8 @@ inline Op parse_op(std::string_view text, std::string_view what) {
   throw InvalidArgument(concat(what, ": '", text, "' is not one of allreduce, broadcast, allgather"));
 }
 
-// One operation on a vector of float32. All work in place: the sum of everybody's vectors, the vector of
-// rank 0, or slice i of rank i.
+// One operation on a vector of float32. All work in place: the sum of all vectors, the vector of rank 0, or
+// slice i of rank i.
 struct Job {
   Op op = Op::kAllReduce;
   std::size_t bytes = 0;

@@ -20,7 +20,7 @@ class MpiWorker final : public BenchWorker {
   Rank rank() const { return rank_; }
 
   void prepare(const Job& job) override {
-    data_ = {};  // the old vector goes before the new one comes
+    data_ = {};  // the old vector is freed before the new one is made
     data_.resize(job.count());
     cut_slices(job.count());
     fill_input(job, rank_, ranks_, data_);

@@ -60,7 +60,7 @@ struct SimulatePlan {
 SimulatePlan plan_simulation(const SimulateFlags& flags, const std::vector<std::string>& own_flags,
                              std::size_t memory);
 
-// What the files of the run will hold at least.
+// The least size of the run's files.
 std::uint64_t least_bytes(const SimulatePlan& plan);
 
 // The first worker that ended otherwise than it should have and was not meant to; empty if there is none.

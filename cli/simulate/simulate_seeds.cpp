@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What is compared over the seeds, and where a summary has it.
+// The numbers that are compared over the seeds, and their keys in a summary.
 constexpr std::pair<const char*, const char*> kNumbers[] = {
     {"seconds", "seconds"},
     {"samples/s", "samples_per_second"},

@@ -27,8 +27,8 @@ struct SeedStudy {
   std::string failure;  // of the first seed in which a worker ended otherwise than it should have
 };
 
-// `done` is told how many seeds are done, by one thread at a time. Throws what the first seed that fails
-// throws, with the seed in the text.
+// `done` is called with the number of finished seeds, by one thread at a time. Throws the error of the first
+// seed that fails, with the seed in the text.
 SeedStudy study_seeds(
     const SimulatePlan& plan, unsigned threads,
     const std::function<void(std::size_t)>& done = [](std::size_t) {});

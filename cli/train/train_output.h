@@ -1,4 +1,4 @@
-// What a run of `starling train` leaves: its folder and its report.
+// The output of a run of `starling train`: its folder and its report.
 #pragma once
 
 #include <optional>

@@ -17,7 +17,7 @@ class TrainProgress {
  public:
   TrainProgress(const TrainPlan& plan, bool wanted);
   void show(const std::vector<session::Progress>& all, Duration elapsed);
-  // Nothing more comes.
+  // Nothing more is shown.
   void end() { line_.reset(); }
 
  private:

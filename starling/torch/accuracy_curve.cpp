@@ -11,7 +11,7 @@ using session::Snapshot;
 
 namespace {
 
-// Enough for a curve; the last model is judged on all.
+// Enough for a curve; the last model is evaluated on all samples.
 constexpr std::size_t kCurveSamples = 2000;
 
 }  // namespace
@@ -46,7 +46,8 @@ void AccuracyCurve::add(Snapshot snapshot) {
   added_.notify_all();
 }
 
-// Of a long run the workers send fewer; what they would not have sent from the beginning goes.
+// In a long run the workers send fewer; models that they would not have sent at the later interval are
+// dropped.
 void AccuracyCurve::thin() {
   const auto number = [this](const Entry& entry) {
     return static_cast<std::uint64_t>(entry.snapshot.time / interval_);

@@ -40,7 +40,7 @@ Time EmulatedStep::go_on(double share) {
   return time_;
 }
 
-// What is left shrinks to 0, not to a rounding error.
+// The rest shrinks to 0, not to a rounding error.
 Time EmulatedStep::take(std::vector<bool>& done, double& left, std::size_t section) {
   if (done[section]) return time_;
   done[section] = true;

@@ -19,8 +19,9 @@ class EmulatedStep {
   void begin(Time now, double work_seconds);
   void stand_still(Duration time);
 
-  // The next that the accelerator does, and when it is done. Each section once in a step; a second time takes
-  // no time. What was not told of the forward pass when the backward pass begins is done before it.
+  // The accelerator's next section, and when it is done. Each section counts once in a step; a second time
+  // takes no time. Sections of the forward pass that were not reported when the backward pass begins are done
+  // before it.
   Time forward(std::size_t section);
   Time backward(std::size_t section);
   // When the rest of the step is done, too.

@@ -23,7 +23,7 @@ class Evaluator {
 
   // The parameters, then the buffers of floats, as a Replica of the model has them.
   void load(std::span<const float> values);
-  // On the first `most` samples of the test side.
+  // Evaluates the first `most` samples of the test side.
   Score score(std::size_t most);
   Score score() { return score(batches_.size()); }
   // All parameters and buffers under their names.

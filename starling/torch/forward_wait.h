@@ -1,5 +1,5 @@
-// The forward pass at the gate of a section: it goes on when the section's parameters are those of the step.
-// For the thread that computes, between next() and computed() of the session, which the replica is bound to.
+// The forward pass waits for a section: it goes on when the section's parameters are those of the step. For
+// the thread that computes, between next() and computed() of the session that the replica is bound to.
 #pragma once
 
 #include <cstddef>

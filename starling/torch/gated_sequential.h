@@ -1,5 +1,5 @@
 // A Sequential whose forward pass waits for each of its modules just before it uses it, so that the update of
-// the modules behind may still be under way:
+// later modules may still be in progress:
 //
 //   GatedSequential net(session, model);
 //   auto loss = loss_fn(net->forward(batch.data), batch.target);
@@ -27,7 +27,7 @@ class GatedSequential {
     return input;
   }
   ::torch::Tensor operator()(::torch::Tensor input) { return forward(std::move(input)); }
-  // So that it reads as the holder that it stands for.
+  // So that it reads like the holder that it replaces.
   GatedSequential* operator->() { return this; }
 
  private:

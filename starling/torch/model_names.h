@@ -1,4 +1,4 @@
-// The names of the models, for those who do not see LibTorch.
+// The names of the models, for code without LibTorch.
 #pragma once
 
 #include <string_view>

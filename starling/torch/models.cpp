@@ -29,9 +29,8 @@ class Mlp final : public Model {
   nn::Linear fc1_{nullptr}, fc2_{nullptr}, fc3_{nullptr};
 };
 
-// Ten equal hidden layers, 6.4 million parameters for pictures of 28 x 28: an update of it that goes on
-// during the next forward pass has somewhere to hide. Without He's initialisation the signal would not come
-// through.
+// Ten equal hidden layers, 6.4 million parameters for pictures of 28 x 28: an update of it can hide behind
+// the next forward pass. Without He's initialisation the signal would not get through.
 class Deep final : public Model {
  public:
   explicit Deep(const InputShape& shape) {
@@ -96,7 +95,7 @@ class Cnn final : public Model {
   nn::Linear fc1_{nullptr}, fc2_{nullptr};
 };
 
-// Two convolutions and a way around them.
+// Two convolutions and a shortcut around them.
 class BasicBlock final : public Model {
  public:
   BasicBlock(int from, int to, int stride) {

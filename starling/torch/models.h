@@ -14,7 +14,7 @@
 
 namespace starling::torch {
 
-// What a batch looks like.
+// The shape of a batch.
 struct InputShape {
   bool text =
       false;  // indices into an alphabet, [batch][length]; else pictures [batch][channels][height][width]

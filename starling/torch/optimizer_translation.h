@@ -11,7 +11,7 @@ namespace starling::torch {
 // form: others than SGD, Adam and AdamW, amsgrad, parameter groups that differ.
 optim::OptimizerSpec to_flat_optimizer(const ::torch::optim::Optimizer& optimizer);
 
-// Of its first parameter group.
+// The rate of its first parameter group.
 double learning_rate(const ::torch::optim::Optimizer& optimizer);
 
 }  // namespace starling::torch

@@ -34,7 +34,7 @@ void check_parameter(const std::string& name, const Tensor& tensor) {
   }
 }
 
-// What is sent as bytes must be all the bytes between the first and the last.
+// A tensor that is sent as bytes must be contiguous.
 void check_bytes(const std::string& name, const Tensor& tensor) {
   if (!tensor.device().is_cpu() || !tensor.is_non_overlapping_and_dense()) {
     throw InvalidArgument(concat(name,

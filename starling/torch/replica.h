@@ -1,13 +1,14 @@
-// A LibTorch module whose parameters and gradients lie in memory of the engine: one flat vector each, a
+// A LibTorch module whose parameters and gradients are in memory of the engine: one flat vector each, a
 // section per parameter, in the order of the module.
 //
 // - A parameter that several modules share is one section.
-// - Parameters that need no gradient when the replica is made are frozen: they are not trained, and everybody
-//   starts with rank 0's.
+// - Parameters that need no gradient when the replica is made are frozen: they are not trained, and all
+// workers
+//   start with rank 0's.
 // - A parameter without gradient in a step counts as one whose gradient is zero.
-// - Buffers, such as the statistics of a batch normalisation, stay where they are: each worker has its own,
-// and
-//   the mean of the workers' is what goes with the mean of their models.
+// - Buffers, such as the statistics of a batch normalisation, stay where they are: each worker has its own.
+// The
+//   mean of the workers' buffers goes with the mean of their models.
 #pragma once
 
 #include <torch/torch.h>
@@ -37,8 +38,8 @@ class Replica {
 
   const std::vector<strategy::Section>& sections() const { return sections_; }
   std::size_t size() const { return size_; }
-  // Of the parameters of a module and of all modules in it, ascending, each once. Frozen parameters and those
-  // of other models have none.
+  // The sections of a module's parameters and of all modules in it, ascending, each once. Frozen parameters
+  // and those of other models have none.
   std::vector<std::size_t> sections_of(const ::torch::nn::Module& module) const;
   bool holds(const ::torch::Tensor& parameter) const;
   // The parameters, flat.
@@ -93,8 +94,8 @@ class Replica {
   std::function<bool(std::size_t)> usable_;
   std::vector<bool> left_out_;  // by section: not zeroed in this batch yet
   std::function<void(std::size_t)> ready_;
-  // The nodes of autograd that add up gradients. They hold the hooks, and live only as long as somebody holds
-  // them.
+  // The nodes of autograd that accumulate gradients. They hold the hooks, and live only as long as they are
+  // held.
   struct Hooks;
   std::unique_ptr<Hooks> hooks_;
 };

@@ -1,4 +1,4 @@
-// How many samples a data set has, for those who do not see LibTorch.
+// The number of samples of a data set, for code without LibTorch.
 #pragma once
 
 #include <cstddef>

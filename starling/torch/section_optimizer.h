@@ -23,10 +23,11 @@ class SectionOptimizer {
       : optimizer_(optimizer), replica_(replica), clip_norm_(clip_norm) {}
 
   // A batch of this step is computed: its updates have the learning rates of this moment, whatever the
-  // program has set when they come. They come before the next step's; some may come after that is computed.
+  // program has set when they are made. They are made before the next step's; some may be made after that is
+  // computed.
   void latch(std::uint64_t step);
-  // Of whole sections, with the gradients of the step of this number. The parts of a step come after each
-  // other and do not overlap; if gradients are clipped, all are there when the first comes. Error if the
+  // Updates whole sections, with the gradients of the step of this number. The parts of a step follow one
+  // another and do not overlap; if gradients are clipped, all have arrived when the first comes. Error if the
   // optimiser has other parameters with gradients and this is not the whole model: their turn is unknown.
   void update(Slice part, std::uint64_t step);
 

@@ -8,7 +8,7 @@
 //   }
 //
 // Started by `starling launch -n 4 -- ./program` it is one of four workers; started alone it is a run of one.
-// The strategy and its options are the launcher's business. The program need not call zero_grad() or
+// The launcher chooses the strategy and its options. The program need not call zero_grad() or
 // optimizer.step(): the session zeroes the gradients, and the optimiser makes its step when the strategy says
 // so. docs/libtorch.md has the rules for models, optimisers, data and threads.
 //

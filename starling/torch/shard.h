@@ -16,7 +16,7 @@
 
 namespace starling::torch {
 
-// Of what a loader gives: an Example of stacked tensors, or a vector of examples.
+// The size of a loader's batch: an Example of stacked tensors, or a vector of examples.
 template <class Batch>
 std::size_t samples_in(const Batch& batch) {
   if constexpr (requires { batch.data.size(0); }) {
@@ -26,7 +26,7 @@ std::size_t samples_in(const Batch& batch) {
   }
 }
 
-// While it lives, random numbers of LibTorch come from the seed; afterwards they go on as before.
+// While it lives, random numbers of LibTorch come from the seed; afterwards they continue as before.
 class SeededRandom {
  public:
   explicit SeededRandom(std::uint64_t seed) : generator_(at::detail::getDefaultCPUGenerator()) {

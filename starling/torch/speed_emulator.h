@@ -23,7 +23,7 @@ class SpeedEmulator {
   SpeedEmulator(const cluster::Cluster& cluster, Rank worker, std::optional<Duration> step, Random random,
                 const std::vector<strategy::Section>& sections = {});
 
-  // To whom gradients are passed on when the emulated accelerator has computed them.
+  // The receiver of gradients when the emulated accelerator has computed them.
   void on_gradient(std::function<void(std::size_t section)> pass) { pass_ = std::move(pass); }
 
   // Before the gradient is computed. Times count from the beginning of the run. Kills this process if its
@@ -33,8 +33,9 @@ class SpeedEmulator {
   void waited(Duration time);
   // In the forward pass, when these sections may be used: sleeps until they are done, if the step has a time.
   void forward(std::span<const std::size_t> sections, Time now);
-  // In the backward pass, when the gradient of the section is there. Passes on those that are due. Does not
-  // sleep: the sections to come may take this machine longer than the emulated one, which would be late then.
+  // Called in the backward pass, when the gradient of the section is ready. Passes on those that are due.
+  // Does not sleep: the next sections may take this machine longer than the emulated one, which would be late
+  // then.
   void backward(std::size_t section, Time now);
   // When the gradient is computed: passes on the rest, each in its time, and sleeps for the rest of the step.
   void end(Time now);
@@ -50,7 +51,7 @@ class SpeedEmulator {
 
   EmulatedStep clock_;
   std::function<void(std::size_t)> pass_ = [](std::size_t) {};
-  std::deque<Gradient> gradients_;  // that are there and not passed on, by time
+  std::deque<Gradient> gradients_;  // ready and not passed on, by time
   cluster::Jitter jitter_;
   std::optional<Time> dies_;
   std::optional<Duration> step_;
@@ -61,7 +62,7 @@ class SpeedEmulator {
   double factor_ = 1;  // of this step, by chance
   std::uint64_t steps_ = 0;
   std::uint64_t late_ = 0;
-  Duration late_work_{};  // what the steps that came late took
+  Duration late_work_{};  // of the steps that were late
 };
 
 }  // namespace starling::torch

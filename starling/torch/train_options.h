@@ -1,4 +1,4 @@
-// What a worker of `starling train` needs to know. Without LibTorch, for those who only read flags.
+// The options of a worker of `starling train`. Without LibTorch, for code that only reads flags.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct TrainOptions {
   optim::Schedule::Kind schedule = optim::Schedule::Kind::kConstant;
   std::uint64_t warmup = 0;
 
-  // The run ends with what comes first.
+  // The run ends with the first of these.
   std::optional<std::uint64_t> epochs;
   std::optional<std::uint64_t> steps;  // of each worker
   std::optional<Duration> until;
@@ -42,7 +42,7 @@ struct TrainOptions {
   std::optional<double> target_accuracy;
   bool stop_at_target = true;
 
-  cluster::Cluster cluster;  // who is slow when, and who dies
+  cluster::Cluster cluster;  // which workers are slow when, and which die
   std::optional<Duration> pace;
 
   EvalTime evaluate = EvalTime::kAfter;

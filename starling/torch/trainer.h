@@ -14,7 +14,7 @@
 
 namespace starling::torch {
 
-// Of rank 0.
+// The result on rank 0.
 struct TrainResult {
   record::RunRecord run;
   data::TensorFile model;

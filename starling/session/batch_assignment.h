@@ -1,4 +1,4 @@
-// Who computes which batch of an epoch. Only the rules: no messages, no threads.
+// The assignment of an epoch's batches to workers. Only the rules: no messages, no threads.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace starling::session {
 
-// What a worker is to do next in an epoch.
+// The next task of a worker in an epoch.
 struct Share {
   enum class Kind : std::uint64_t {
     kBatch,  // compute `batch`
@@ -26,19 +26,19 @@ struct Share {
 // its requests from 0. InvalidArgument if there are fewer batches than workers.
 Share equal_share(Rank worker, int workers, std::uint64_t batches, std::uint64_t round);
 
-// By demand: the next batch goes to whoever asks, so that a fast worker computes more of them. Each batch of
-// an epoch is given out once; that of a worker that dies is lost.
+// By demand: the next batch goes to the worker that asks, so that a fast worker computes more of them. Each
+// batch of an epoch is given out once; that of a worker that dies is lost.
 //
-// Workers that make their steps together (`lockstep`) need equally many: the epoch has as many rounds as the
-// worker with most batches, and the others' last ones are empty. Otherwise an epoch ends for a worker when
-// there are no more batches, and workers may be in different epochs.
+// Workers in lockstep need the same number of steps: the epoch has as many rounds as the worker with most
+// batches, and the others' last ones are empty. Otherwise an epoch ends for a worker when there are no more
+// batches, and workers may be in different epochs.
 class BatchAssignment {
  public:
   BatchAssignment(int workers, bool lockstep)
       : workers_(static_cast<std::size_t>(workers)), lockstep_(lockstep) {}
 
-  // None if the worker has another number of batches than who came first; batches_of() has that one's. A
-  // worker's epochs must not decrease.
+  // None if the worker's number of batches differs from that of the first that asked, which batches_of()
+  // returns. A worker's epochs must not decrease.
   std::optional<Share> next(Rank worker, std::uint64_t epoch, std::uint64_t batches);
   std::uint64_t batches_of(std::uint64_t epoch) const { return epochs_.at(epoch).batches; }
 
@@ -46,7 +46,7 @@ class BatchAssignment {
   struct Epoch {
     std::uint64_t batches = 0;
     std::uint64_t given = 0;
-    std::uint64_t rounds = 0;  // in which somebody was given a batch
+    std::uint64_t rounds = 0;  // in which a worker was given a batch
   };
   struct Asker {
     std::uint64_t epoch = 0;
@@ -57,7 +57,7 @@ class BatchAssignment {
 
   std::vector<Asker> workers_;
   bool lockstep_;
-  std::map<std::uint64_t, Epoch> epochs_;  // those that a worker is in or may come to
+  std::map<std::uint64_t, Epoch> epochs_;  // those that a worker is in or may reach
 };
 
 }  // namespace starling::session

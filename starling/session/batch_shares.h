@@ -48,7 +48,7 @@ class BatchShares {
   runtime::Task<Share> ask(transport::Transport& net, ShareRequest request);
   // Rank 0: answers the other workers.
   runtime::Task<> answer_others(transport::Transport& net);
-  // Nobody will be answered any more.
+  // No request will be answered any more.
   void close(std::exception_ptr error) { call_.close(std::move(error)); }
 
  private:

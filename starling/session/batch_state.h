@@ -1,4 +1,4 @@
-// What the user's thread says of a batch while it computes it. Belongs to that thread.
+// The user thread's reports about a batch while it computes it. Belongs to that thread.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace starling::session {
 
-// What the user's thread says of a batch.
+// A computed batch.
 struct Batch {
   std::size_t samples = 0;  // 0, a batch without data, only where batches may be unequal
   double loss = std::numeric_limits<double>::quiet_NaN();
@@ -38,15 +38,15 @@ class BatchState {
     used_.resize(all);
     for (std::size_t i = sections.begin; i < sections.end; ++i) used_[i] = true;
   }
-  // By section; empty: none was told of.
+  // By section; empty: none was reported.
   const std::vector<bool>& used() const { return used_; }
 
-  // The learning rate that was told of with the first gradient.
+  // The learning rate at the first gradient.
   std::optional<double> rate() const { return rate_; }
   void tell_rate(double rate) { rate_ = rate; }
 
-  // InvalidArgument if the batch is not what was expected of it; Error if its learning rate is not what was
-  // told of with the first gradient.
+  // InvalidArgument if the batch differs from what was announced; Error if its learning rate is not that of
+  // the first gradient.
   void check(const Batch& batch, bool equal_batches) const;
 
  private:

@@ -1,4 +1,4 @@
-// What a training program brings to its session.
+// The functions and data that a training program gives to its session.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +33,15 @@ struct Snapshot {
   bool final = false;        // of the workers that ended well, after all others
 };
 
-// What a rank writes down to go on from later, besides what the program has itself: model, extras, its own
-// optimiser, where it is in the data.
+// The state that a rank saves for a checkpoint, besides the program's own: model, extras, its own optimiser,
+// its position in the data.
 struct Save {
   std::uint64_t step = 0;         // steps made
   std::vector<std::byte> kept;    // of the engine on this rank
   std::vector<std::byte> server;  // rank 0: of the rank that only serves, if there is one
 };
 
-// What a rank goes on from: what it was given as a Save.
+// The state that a rank continues from: its Save.
 struct Resume {
   std::uint64_t step = 0;
   std::vector<std::byte> kept = {};
@@ -57,9 +57,9 @@ struct Callbacks {
   // That `update` uses now. Without it that of the flat optimiser.
   std::function<double()> learning_rate = {};
   // Numbers beside the parameters that belong to the model and that computing a gradient changes, such as the
-  // statistics of a batch normalisation. Each worker has its own; everybody starts with rank 0's.
+  // statistics of a batch normalisation. Each worker has its own; all start with rank 0's.
   std::vector<std::span<float>> extras = {};
-  // Whatever else everybody takes over from rank 0 at the start.
+  // Everything else that all workers take over from rank 0 at the start.
   std::vector<std::span<std::byte>> fixed = {};
 
   // Every `save_every` steps of the setting, while all workers rest after the same number of steps.
@@ -67,13 +67,13 @@ struct Callbacks {
   // On rank 0: every worker that lives has written its part.
   std::function<void(std::uint64_t step)> saved = {};
 
-  // On rank 0, twice a second if the setting's `report` is on, by worker; once more when all are done. On the
-  // ENGINE's thread, which answers nobody meanwhile: it must return quickly, and the session is not its to
-  // call, except for stop() and elapsed().
+  // On rank 0, twice a second if the option `report` is on, by worker; once more when all are done. On the
+  // ENGINE's thread, which answers no requests meanwhile: it must return quickly, and may call nothing of the
+  // session but stop() and elapsed().
   std::function<void(const std::vector<Progress>& workers)> show = {};
-  // On rank 0, by time, if the setting has `snapshot_every`. On the ENGINE's thread, as `show`. Whoever keeps
-  // them drops those that session/background/snapshot_average.h no longer counts: of a long run they come at
-  // a doubled interval, and only multiples of it stay.
+  // On rank 0, by time, if the option `snapshot_every` is set. On the ENGINE's thread, as `show`. A program
+  // that keeps snapshots drops those that session/background/snapshot_average.h no longer counts: in a long
+  // run they come at a doubled interval, and only multiples of it stay.
   std::function<void(Snapshot)> snapshot = {};
 };
 

@@ -37,7 +37,7 @@ class EngineThread {
   const SessionOptions& options() const { return options_; }
   const Callbacks& callbacks() const { return callbacks_; }
   runtime::LoopScheduler& loop() { return loop_; }
-  // Most of it belongs to the engine's thread; real_worker.h says what does not.
+  // Most of it belongs to the engine's thread; real_worker.h names the exceptions.
   RealWorker& worker() { return *worker_; }
   const RealWorker& worker() const { return *worker_; }
   Rank rank() const { return net_.rank(); }
@@ -80,7 +80,7 @@ class EngineThread {
   CheckpointState checkpoint_state_;
   StepHooks hooks_;
   std::unique_ptr<RealWorker> worker_;
-  // Shared with stop(), whose wish may come to the loop when this session is no more.
+  // Shared with stop(), whose request may reach the loop when this session is gone.
   std::shared_ptr<BackgroundServices> background_;
   std::atomic<Time> origin_ = Time(kForever);
   std::unique_ptr<RealService> service_;  // the one that runs beside this worker
@@ -94,7 +94,7 @@ class EngineThread {
   std::thread thread_;
 };
 
-// What all ranks know of the run, by its options.
+// The facts of the run that all ranks share, from its options.
 strategy::RunInfo make_run_info(const SessionOptions& options, strategy::Placement service, int ranks);
 // The random numbers of a rank.
 Random random_stream(std::uint64_t seed, Rank rank);

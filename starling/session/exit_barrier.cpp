@@ -15,7 +15,7 @@ constexpr Tag kDone = (Tag{0xff} << 56) | 2;
 
 }  // namespace
 
-// Everybody tells everybody, so that nobody is needed to count.
+// Every rank informs every other, so that no rank has to count.
 Task<> exit_barrier(Transport& net) {
   net.set_patience(kForever);  // the others may train for hours yet
   std::deque<transport::Sending> told;

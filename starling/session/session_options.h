@@ -1,4 +1,4 @@
-// What a session is told: plain values, the same on all ranks except where a comment says otherwise.
+// The options of a session: plain values, the same on all ranks except where a comment says otherwise.
 #pragma once
 
 #include <cstdint>

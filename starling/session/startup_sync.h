@@ -1,4 +1,4 @@
-// How the ranks of a run begin together. All of it waits for the slowest to come, with the transport's
+// How the ranks of a run begin together. All functions wait for the slowest rank, with the transport's
 // patience.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace starling::session {
 
-// Everybody's initial model becomes that of rank 0.
+// The initial model of all ranks becomes that of rank 0.
 runtime::Task<> agree_on_model(transport::Transport& net, strategy::RunInfo& info);
 
 // The rank that only serves gets its state from rank 0, where the program has it from a checkpoint; empty in

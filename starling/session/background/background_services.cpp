@@ -93,11 +93,11 @@ Task<> BackgroundServices::see_off(std::exception_ptr error) {
     if (worker_.rank() == 0) co_await snapshots_.concluded();
     co_return;
   }
-  // No pictures: of a run that failed there is no last one.
+  // No snapshots: a failed run has no last one.
   Task<> limited = runtime::with_deadline(grace_after(error), "the others' records", all_brought_in());
   try {
     co_await limited;
-  } catch (const Timeout&) {  // the record says of whom nothing is known
+  } catch (const Timeout&) {  // the record names the ranks of which nothing is known
   }
 }
 

@@ -34,7 +34,7 @@ void Checkpoint::answer(ControlChannel& control, const CheckpointState& kept) {
   control.on(Kind::kKeptAsk, [&](Rank from, const Bytes&) { control.send(from, Kind::kKept, kept.pack()); });
 }
 
-// That which the run goes on from is there already.
+// The checkpoint that the run continues from exists already.
 bool Checkpoint::is_due(std::uint64_t steps) const {
   return every_ > 0 && steps > first_ && steps % every_ == 0;
 }
@@ -44,7 +44,7 @@ Task<bool> Checkpoint::before_step(std::uint64_t step) {
   if (!is_due(steps)) co_return true;
   bool good = co_await all_say(Word::kHere, steps);
   if (good) good = co_await write(steps);
-  // Also if nothing was written: the others may have seen a rank that is lost where this one saw it end.
+  // Sent even if nothing was written: the others may have seen the loss of a rank that this one saw end.
   good = co_await all_say(good ? Word::kWritten : Word::kSkipped, steps);
   if (!good || worker_.rank() != 0 || !callbacks_.saved) co_return true;
   Task<> told = worker_.on_user_thread([&callbacks = callbacks_, steps] { callbacks.saved(steps); },
@@ -63,7 +63,7 @@ void Checkpoint::tell_others(const Message& message) {
   }
 }
 
-// Whether everybody who lives said `word`, this one included.
+// Whether all living workers sent `word`, including this one.
 Task<bool> Checkpoint::all_say(Word word, std::uint64_t steps) {
   tell_others({word, steps});
   bool all = word != Word::kSkipped;

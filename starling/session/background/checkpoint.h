@@ -1,15 +1,15 @@
-// Checkpoints: after every so many steps all workers rest, each writes its part, and when all have, rank 0 is
-// told. Belongs to the engine's thread; the program writes on the user's.
+// Checkpoints: after every so many steps all workers pause, each writes its part, and when all have, rank 0
+// is informed. Belongs to the engine's thread; the program writes on the user's.
 //
-// Before the step that follows, each worker tells all others that it has come, and waits until they have: all
-// have made the same number of steps, and each has what it waited for in its last one, so no message is under
-// way and services are idle. They tell each other again when they have written.
+// Before the step that follows, each worker tells all others that it is here, and waits until they are: all
+// have made the same number of steps, and each has what it waited for in its last one, so no message is in
+// flight and services are idle. They tell each other again when they have written.
 //
-// Nobody waits for ever. Who rests holds up nobody who has steps to make: in lockstep a step waits only for
-// the same step of others, which those who rest have made; in an asynchronous strategy nobody is waited for;
-// with bounded staleness only the slowest is, who never waits. So the slowest comes on until it rests too. (A
-// strategy in which this does not hold says so, Strategy::may_pause.) Who is lost is not waited for. Who has
-// ended before says so, once and for all: then nothing is saved any more.
+// No worker waits forever. A pausing worker delays none that has steps to make: in lockstep a step waits only
+// for the same step of others, which pausing workers have made; in an asynchronous strategy no worker is
+// waited for; with bounded staleness only the slowest is, which never waits. So the slowest goes on until it
+// pauses too. (A strategy in which this does not hold says so, Strategy::may_pause.) Lost workers are not
+// waited for. A worker that has ended says so, once and for all: then nothing is saved any more.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ Task<> ControlChannel::run() {
   co_await scope.join();
 }
 
-// For ever, since letters are rare; ends when there is nobody left to write one.
+// Without a deadline, because messages are rare; ends when no rank is left to send one.
 Task<> ControlChannel::listen(Kind kind) {
   const Handler& handler = handlers_.at(kind);
   try {

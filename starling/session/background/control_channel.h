@@ -1,8 +1,8 @@
-// What the sessions of a run tell each other beside the strategy: that one wants to stop, records, statuses,
-// snapshots. Belongs to the engine's thread, as its handlers do.
+// The control messages that the sessions of a run exchange beside the strategy: requests to stop, records,
+// progress reports, snapshots. Belongs to the engine's thread, as its handlers do.
 //
-// Each kind has a tag of its own, so that a short letter never stands behind a model. What is sent here is
-// counted apart: it is no traffic of the strategy.
+// Each kind has a tag of its own, so that a short message never waits behind a model. These messages are
+// counted separately: they are not traffic of the strategy.
 #pragma once
 
 #include <cstddef>
@@ -49,10 +49,10 @@ class ControlChannel {
   // goes nowhere.
   void send(Rank to, Kind kind, Bytes bytes);
 
-  // What was sent so far.
+  // The traffic so far.
   const transport::Traffic& traffic() const { return traffic_; }
 
-  // Hands out what comes. Never returns: whoever spawned it cancels it.
+  // Dispatches incoming messages. Never returns: the owner cancels it.
   runtime::Task<> run();
 
  private:

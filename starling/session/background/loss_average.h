@@ -1,4 +1,4 @@
-// Loss and samples of the steps since somebody last asked.
+// Loss and samples of the steps since the last query.
 #pragma once
 
 #include <cstdint>

@@ -48,7 +48,7 @@ Task<bool> ModelEqualityCheck::before_step(std::uint64_t step) {
   co_await collective::all_gather(worker_.net(), everyone, all, kHashes);
   const auto difference = first_difference(hashes, sections);
   if (!difference) co_return true;
-  // Who leaves now is lost to the others: not before all know why.
+  // A worker that leaves now is lost to the others, so none leaves before all know why.
   try {
     co_await collective::barrier(worker_.net(), everyone, kAllKnow);
   } catch (const PeerLost&) {

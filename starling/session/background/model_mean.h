@@ -1,5 +1,5 @@
-// The mean over the workers' models: in the middle of a run for whoever asks, and at its end for everybody.
-// Belongs to the engine's thread; models are copied on the user's, to which the extras belong.
+// The mean over the workers' models: in the middle of a run on request, and at its end for all. Belongs to
+// the engine's thread; models are copied on the user's, to which the extras belong.
 //
 // In the middle: each worker publishes a copy of its model at the first step boundary after every interval.
 // A worker that wants the mean asks all that live for their copies. They answer at once, whatever they wait

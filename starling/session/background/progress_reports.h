@@ -1,5 +1,5 @@
-// How far the workers are: each says so to rank 0 twice a second, which shows it to the program. Belongs to
-// the engine's thread.
+// The progress of the workers: each reports to rank 0 twice a second, which shows it to the program. Belongs
+// to the engine's thread.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ namespace starling::session {
 
 class ProgressReports final : public StepHook {
  public:
-  // What rank 0 hears it also notes for the record.
+  // Rank 0 also notes the reports for the record.
   ProgressReports(RealWorker& worker, ControlChannel& control, RecordCollector& collector,
                   const Callbacks& callbacks, bool wanted);
 

@@ -91,7 +91,7 @@ Task<> RecordCollector::gathered() {
   if (!wanted_) co_return;
   for (Rank rank = 1; rank < info_.workers; ++rank) co_await arrival_of(rank);
   if (net_.size() == info_.workers) co_return;
-  control_.send(info_.workers, Kind::kRecordAsk, {});  // whom it serves are done
+  control_.send(info_.workers, Kind::kRecordAsk, {});  // the workers that it serves are done
   co_await arrival_of(info_.workers);
 }
 

@@ -26,17 +26,17 @@ class RecordCollector {
   // strategy, and there is none of it in a simulated run.
   void begin(Time origin);
 
-  // The strategy was over at `end`; `why` is empty if it did all it should. Takes the spans out of the
-  // journal. On other ranks than 0 the record is on its way afterwards.
+  // The strategy was over at `end`; `why` is empty if it did all its work. Takes the spans out of the
+  // journal. On ranks other than 0 the record is on its way afterwards.
   void bring_in(record::Journal& journal, Time end, std::string why);
   // Other ranks: until rank 0 has the record or is lost.
   runtime::Task<> delivered();
   // Rank 0: until every other rank's record is here or the rank is lost.
   runtime::Task<> gathered();
-  // Rank 0: by rank. Who is lost is in it with what is known. Empty if no record is wanted.
+  // Rank 0: by rank. A lost rank is in it with what is known. Empty if no record is wanted.
   std::vector<record::RankRecord> take();
 
-  // What is known of a worker in case it is lost.
+  // Notes the last known progress of a worker in case it is lost.
   void note(Rank worker, std::uint64_t steps, std::uint64_t samples);
 
  private:
@@ -57,9 +57,9 @@ class RecordCollector {
   bool taken_ = false;  // rank 0 has this rank's record
   runtime::Event news_;
 
-  // Of rank 0, by rank.
+  // On rank 0, by rank.
   std::vector<std::optional<record::RankRecord>> records_;
-  std::vector<record::RankRecord> known_;  // of those whose record does not come
+  std::vector<record::RankRecord> known_;  // of ranks whose record does not come
 };
 
 }  // namespace starling::session

@@ -59,7 +59,7 @@ std::optional<Rank> SnapshotAverage::missing() const {
 }
 
 // Of several in a row that are made of the same models only the last is shown: the others would be shown for
-// a time at which these models were not there yet.
+// a time before these models existed.
 void SnapshotAverage::close() {
   while (horizon_ && next_ <= *horizon_ && all_cover(next_)) {
     const std::uint64_t k = next_, following = first_snapshot(k + 1);

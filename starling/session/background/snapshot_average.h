@@ -1,5 +1,5 @@
-// The mean model of all workers over time, put together on rank 0 from the models that they send. Plain data
-// and rules; who sends what when is in snapshot_service.h.
+// The mean model of all workers over time, formed on rank 0 from the models that they send. Plain data and
+// rules; snapshot_service.h decides what is sent when.
 #pragma once
 
 #include <cstdint>
@@ -21,32 +21,32 @@ std::uint64_t snapshot_stride(std::uint64_t k);
 // The first one that is taken, from k on.
 std::uint64_t first_snapshot(std::uint64_t k);
 
-// One worker's model, for the snapshots `first` to `last`: of a step that took longer than the interval one
-// model stands for several.
+// One worker's model, for the snapshots `first` to `last`: after a step that took longer than the interval,
+// one model counts for several.
 struct ModelCopy {
   std::uint64_t first = 0;
   std::uint64_t last = 0;  // of a final one: the last whose time has come
   Duration time{};         // when it was taken
   std::uint64_t steps = 0;
   LossSum losses;      // since the last one
-  bool final = false;  // the worker has ended: it stands for all later ones
+  bool final = false;  // the worker has ended: it counts for all later ones
 };
 
 class SnapshotAverage {
  public:
   using Show = std::function<void(Snapshot)>;
-  using Done = std::function<void(Rank)>;  // an exhibit of this worker is no longer needed
+  using Done = std::function<void(Rank)>;  // a copy of this worker is no longer needed
 
   SnapshotAverage(int workers, Duration interval, Show show, Done done);
 
-  // In the order in which the worker took them. Behind `offset` bytes is the model.
+  // In the order in which the worker took them. The model follows after `offset` bytes.
   void add(Rank worker, const ModelCopy& copy, Bytes bytes, std::size_t offset);
-  // Nothing more will come from it. One that has ended before stays.
+  // Nothing more will come from this worker. One that has ended before stays.
   void lose(Rank worker);
 
-  // Whether every worker has ended or is lost, and who has not.
+  // Whether every worker has ended or is lost, and which has not.
   std::optional<Rank> missing() const;
-  // When nobody is missing: shows the mean of those that ended well, if there is any.
+  // When none is missing: shows the mean of the workers that ended well, if there is any.
   void conclude();
 
  private:

@@ -1,9 +1,9 @@
 // Snapshots of the model at fixed times of the run: each worker copies its model at the first step boundary
 // after every multiple of the interval, and rank 0 forms the mean. Belongs to the engine's thread; the copy
-// is made on the user's, to whom the extras belong.
+// is made on the user's, to which the extras belong.
 //
 // Memory is bounded: a worker has at most four models that rank 0 still needs. While it has four, further
-// times are left to its next model, which then stands for several.
+// times are left to its next model, which then counts for several.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ class SnapshotService final : public StepHook {
   void begin(Time origin) { origin_ = origin; }
   runtime::Task<bool> before_step(std::uint64_t step) override;
 
-  // The strategy ended well: the model stands for all later times.
+  // The strategy ended well: the model counts for all later times.
   runtime::Task<> finished();
   // Rank 0: until every worker has ended or is lost; shows the final snapshot.
   runtime::Task<> concluded();

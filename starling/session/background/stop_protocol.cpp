@@ -23,7 +23,7 @@ StopProtocol::StopProtocol(transport::Transport& net, ControlChannel& control, c
   });
 }
 
-// The wait ends with a letter of the coordinator, or of the next one if it is lost: all answer at once.
+// The wait ends with a message of the coordinator, or of the next one if it is lost: all answer at once.
 Task<bool> StopProtocol::before_step(std::uint64_t step) {
   if (step > setting_.steps) co_return false;
   look_at_time();
@@ -84,7 +84,7 @@ void StopProtocol::pursue() {
 void StopProtocol::ask() {
   if (asking_) return;
   asking_ = true;
-  asked_by_ = net_.rank();  // from now on, not when the letter to itself is handled
+  asked_by_ = net_.rank();  // from now on, not when the message to itself is handled
   for (Rank rank = 0; rank < setting_.workers; ++rank) {
     if (!net_.lost(rank)) tell(rank, {.verb = Verb::kAsk});
   }
@@ -109,7 +109,7 @@ void StopProtocol::handle(Rank from, const Message& message) {
   }
 }
 
-// The coordinator tells all as soon as all who live have answered.
+// The coordinator informs all as soon as all living workers have answered.
 void StopProtocol::settle() {
   if (!asking_ || settled_) return;
   for (Rank rank = 0; rank < setting_.workers; ++rank) {
@@ -124,7 +124,8 @@ void StopProtocol::settle() {
   }
 }
 
-// In lockstep. What anybody was told before stays; nobody can go beyond one whose strategy is over.
+// In lockstep. A last step that was announced before stays; no worker can go beyond one whose strategy is
+// over.
 std::uint64_t StopProtocol::last_of_all() const {
   std::uint64_t most = 0, bound = std::numeric_limits<std::uint64_t>::max();
   for (Rank rank = 0; rank < setting_.workers; ++rank) {

@@ -1,20 +1,21 @@
-// How a run ends before its last step, at the wish of anybody or at a time, without anybody waiting for one
-// that has gone.
+// How a run ends before its last step, at the request of any worker or at a time, without waiting for lost
+// workers.
 //
-// Who wants the end tells the coordinator, the lowest worker that lives. It asks every living worker. Each
-// answers at once, also while its program computes, with the number of steps it has begun, and begins no
-// other until it is told which is the last: where workers count steps together (lockstep) the most that
-// anybody has begun, elsewhere its own.
+// A worker that wants the end tells the coordinator, the lowest living worker, which asks every living
+// worker. Each answers at once, even while its program computes, with the number of steps it has begun, and
+// begins no other until it learns the last one: where workers count steps together (lockstep) the largest
+// number that any has begun, otherwise its own.
 //
-// Nobody waits for ever. The answers need no step to end. In lockstep, let the last step be s: some worker
-// has begun s, and nobody begins s + 1. A step k <= s waits at most for the others' steps up to k. A worker
-// that has not begun k has been told s >= k or will be, so it goes on to k as soon as its step k - 1 is over;
-// by induction over k all steps up to s end. Elsewhere nobody is held up by one whose strategy is over.
+// No worker waits forever. The answers need no step to end. In lockstep, let the last step be s: some worker
+// has begun s, and none begins s + 1. A step k <= s waits at most for the others' steps up to k. A worker
+// that has not begun k has learnt s >= k or will, so it goes on to k as soon as its step k - 1 is over; by
+// induction over k all steps up to s end. Otherwise no worker is held up by one whose strategy is over.
 //
-// A lost rank is not waited for. When the coordinator is lost, everybody who was asked or has a wish, and has
-// not been told the last step, turns to the next one, who asks again. Answers may be repeated: who has been
-// told a last step says so and it stays, since it may have gone on to it. Who has answered the next one no
-// longer listens to the one before, whose letters may be late: else the two could name different steps.
+// A lost rank is not waited for. When the coordinator is lost, every worker that was asked or has a request,
+// and does not know the last step, turns to the next one, which asks again. Answers may be repeated: a worker
+// that knows a last step says so and it stays, because the worker may have gone on to it. A worker that has
+// answered the next coordinator ignores the one before, whose messages may be late: otherwise the two could
+// name different steps.
 #pragma once
 
 #include <cstdint>
@@ -74,14 +75,14 @@ class StopProtocol final : public StepHook {
   bool done_ = false;
   bool started_ = false;
   bool wished_ = false;     // by this rank
-  bool entreated_ = false;  // by others, who take this one for the coordinator
+  bool entreated_ = false;  // by others, which take this worker for the coordinator
   std::optional<Time> due_;
-  std::optional<Rank> asked_by_;  // the last one; what comes from one before it is void
+  std::optional<Rank> asked_by_;  // the last one; messages from earlier ones are void
   std::optional<Rank> wish_told_to_;
   std::optional<std::uint64_t> last_;
   runtime::Event told_;
 
-  // Of the coordinator.
+  // On the coordinator.
   bool asking_ = false;
   bool settled_ = false;
   std::vector<std::optional<Message>> answers_;  // by worker

@@ -17,8 +17,8 @@ class CheckpointState {
   // if it is something else.
   explicit CheckpointState(std::span<const std::byte> before = {});
 
-  // From now on pack() reads the state. In a run that goes on from a checkpoint it is filled in; Error,
-  // naming it, if it had another size then. What the checkpoint does not have stays as it is.
+  // From now on pack() reads the state. In a run that continues from a checkpoint it is filled in; Error,
+  // naming it, if its size was different then. State that is not in the checkpoint stays as it is.
   void keep(std::string_view name, std::span<std::byte> state);
 
   Bytes pack() const;

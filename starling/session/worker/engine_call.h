@@ -56,7 +56,7 @@ class EngineCall {
     }
   }
 
-  // The engine's thread: nobody will be answered any more.
+  // The engine's thread: no request will be answered any more.
   void close(std::exception_ptr error) {
     {
       const std::lock_guard lock(mutex_);

@@ -16,7 +16,7 @@ using Kind = record::Detail::Kind;
 
 namespace {
 
-// Who listens to a step can be asked to settle the model as long as the step goes on.
+// The listener of a step can be asked to settle the model as long as the step goes on.
 class Listening {
  public:
   Listening(StepListener*& info, StepListener* listener) : info_(info) { info_ = listener; }
@@ -109,7 +109,7 @@ Task<bool> RealWorker::next_batch(StepListener* listener) {
   co_return true;
 }
 
-// The user's thread waits for sections, or has told of gradients, or has computed the batch.
+// The user's thread waits for sections, or has reported gradients, or has computed the batch.
 Task<> RealWorker::hear(StepListener& listener) {
   if (wanted_) {
     note_computing(Kind::kForward, computing_, &listener);
@@ -141,7 +141,7 @@ Task<> RealWorker::let_through(StepListener& listener, bool all) {
   }
 }
 
-// The program has no gradient of them: it did not use them. What lies there is from the step before.
+// The program has no gradient for them: it did not use them. The memory is from the step before.
 Task<> RealWorker::let_rest_through(StepListener& listener) {
   for (std::size_t i = 0; i < sections().size(); ++i) {
     if (state_of(i) != SectionState::kOutdated) continue;
@@ -153,7 +153,7 @@ Task<> RealWorker::let_rest_through(StepListener& listener) {
   }
 }
 
-// What the user's thread did since it was last heard of, as far as it is known.
+// The user thread's activity since the last report, as far as it is known.
 void RealWorker::note_computing(Kind kind, Slice sections, const StepListener* listener) {
   const Time begin = std::exchange(computing_since_, now());
   if (kind != Kind::kNone && !sections.empty()) {
@@ -173,8 +173,8 @@ Task<> RealWorker::settle() {
   if (optimizer_) optimizer_steps_ = optimizer_->steps();
 }
 
-// The gradient becomes the mean over the samples so far. A piece without samples leaves it as it was: what
-// the program has written is not looked at.
+// The gradient becomes the mean over the samples so far. A piece without samples leaves it as it was: the
+// program's memory is ignored.
 void RealWorker::add_batch() {
   const std::span<float> gradient = floats(gradients_.data);
   const auto before = static_cast<double>(samples_), now = static_cast<double>(batch_->samples);

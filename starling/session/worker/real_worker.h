@@ -1,5 +1,5 @@
 // A strategy's view of a real process: the user's thread computes and updates, the engine's thread runs the
-// strategy. Everything here belongs to the engine's thread, except what says otherwise.
+// strategy. Everything here belongs to the engine's thread, unless a comment says otherwise.
 #pragma once
 
 #include <atomic>
@@ -72,21 +72,23 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
 
   using Worker::compute;
   // The listener lets sections through when the program asks for them (Session::use), and before the batch
-  // those that it did not ask for in the step before: it may never do. It is told of gradients during the
-  // batch if the program tells of them, if the batch is not cut in pieces, whose gradients have to be
-  // combined first, and if the weight of the gradient is known; of the others after the last piece.
+  // those that the program did not ask for in the step before: it may never do. The listener learns of
+  // gradients during the batch if the program reports them, if the batch is not cut in pieces, whose
+  // gradients have to be combined first, and if the weight of the gradient is known; of the others after the
+  // last piece.
   runtime::Task<bool> compute(const strategy::StepPlan& plan) override;
   runtime::Task<> update() override { return update(Slice{0, parameters_.data.count}, step_); }
   runtime::Task<> update(Slice part, std::uint64_t step) override;
   optim::Optimizer& flat_optimizer() override;
   bool has_flat_optimizer() const override { return options_.has_flat_optimizer; }
   double clip_norm() const override { return options_.clip_norm; }
-  // For duties, before they look at the model.
+  // For step hooks, before they look at the model.
   runtime::Task<> settle();
   void beside(runtime::Task<> task, std::string name) override;
-  // Of the session's own optimiser. InvalidArgument if the program brings one: its state is not ours.
+  // The state of the session's own optimiser. InvalidArgument if the program brings one: its state is not
+  // ours.
   std::vector<strategy::Data> optimizer_state() override;
-  // As the user's thread said with the last batch.
+  // As reported by the user's thread with the last batch.
   double learning_rate() const override { return learning_rate_; }
 
   bool rests_next() const override;
@@ -96,16 +98,16 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   double loss() const override { return loss_; }
   bool equal_batches() const override { return options_.equal_batches; }
 
-  // For the user's thread while it computes a batch: whether it is of use to tell of sections, and whether
-  // the parameters of one are those of this step.
+  // For the user's thread while it computes a batch: whether reports of sections are useful, and whether the
+  // parameters of one are those of this step.
   bool wants_sections() const { return wants_sections_.load(std::memory_order_relaxed); }
   bool is_current(std::size_t section) const {
     const SectionState state = states_[section].load(std::memory_order_acquire);
     return state == SectionState::kCurrent || state == SectionState::kPassedOn;
   }
 
-  // What the user's thread says, brought to this thread by LoopScheduler::post: of the batch it computes, and
-  // the answers to the errands.
+  // Reports of the user's thread, brought to this thread by LoopScheduler::post: about the batch it computes,
+  // and the answers to requests.
   void expect(std::size_t samples) { expected_ = samples; }
   void expect_rate(double learning_rate) { expected_rate_ = learning_rate; }
   void want(Slice sections);
@@ -122,12 +124,12 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   runtime::Task<> on_user_thread(std::function<void()> call, std::string what);
 
  private:
-  // The listener, if any, is told of sections meanwhile.
+  // The listener, if any, learns of sections meanwhile.
   runtime::Task<bool> next_batch(strategy::StepListener* listener);
   runtime::Task<> hear(strategy::StepListener& listener);
   // Before the batch: all that the program will not ask for, or all.
   runtime::Task<> let_through(strategy::StepListener& listener, bool all);
-  // Those that were expected to be asked for and were not used.
+  // The sections that the program was expected to ask for and did not use.
   runtime::Task<> let_rest_through(strategy::StepListener& listener);
   void add_batch();
   void pass_on(strategy::StepListener& listener, std::size_t section);
@@ -152,7 +154,7 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   strategy::Buffer gradients_;
   std::vector<float> mean_;  // of the gradients of the pieces before
   std::atomic<bool> wants_sections_ = false;
-  std::vector<std::size_t> ready_;  // sections that the program told of and nobody has looked at yet
+  std::vector<std::size_t> ready_;  // sections that the program reported and that were not processed yet
   strategy::StepListener* listener_ = nullptr;           // of the step
   std::unique_ptr<std::atomic<SectionState>[]> states_;  // by section; the user's thread reads them
   std::vector<bool> asks_;       // by section: the program asked for it in the last batch
@@ -165,7 +167,7 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   runtime::Event heard_{"a gradient from the training program", runtime::Event::Kind::kRare};
   runtime::Event update_done_{"the update by the training program", runtime::Event::Kind::kRare};
   runtime::Event call_done_{"the training program", runtime::Event::Kind::kRare};
-  bool answered_ = false;       // the last errand for a batch
+  bool answered_ = false;       // the last request for a batch
   std::optional<Batch> batch_;  // the answer; none: there are no more
   bool over_ = false;
   std::optional<std::size_t> expected_;  // samples of the batch that is being computed

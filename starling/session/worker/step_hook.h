@@ -1,4 +1,4 @@
-// What a worker does between two steps besides training: looks whether the run is to end, compares models,
+// Work of a worker between two steps besides training: it checks whether the run is to end, compares models,
 // saves. Everything here belongs to the engine's thread.
 #pragma once
 
@@ -12,10 +12,10 @@ namespace starling::session {
 class StepHook {
  public:
   virtual ~StepHook() = default;
-  // Before the step of this number begins, counted from 1. False: it will not begin, the run is over. Whoever
-  // looks at the model calls RealWorker::settle() first.
+  // Called before the step of this number begins, counted from 1. False: it will not begin, the run is over.
+  // A hook that looks at the model calls RealWorker::settle() first.
   virtual runtime::Task<bool> before_step(std::uint64_t step) = 0;
-  // Whether it will wait for the other workers to come as far.
+  // Whether it will wait for the other workers to get as far.
   virtual bool rests_before(std::uint64_t /*step*/) const { return false; }
 };
 

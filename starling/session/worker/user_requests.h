@@ -1,6 +1,6 @@
-// What the engine's thread wants of the user's thread: gradients, updates, calls, to be told that a section
-// may be used, and that it is over. The user's thread looks here between two batches and while it waits for a
-// section.
+// The engine thread's requests to the user's thread: gradients, updates, calls, and the news that a section
+// may be used or that the run is over. The user's thread looks here between two batches and while it waits
+// for a section.
 #pragma once
 
 #include <condition_variable>
@@ -23,7 +23,7 @@ struct UserRequest {
   std::function<void()> call = {};  // kCall
 };
 
-// One errand at a time: the engine asks for the next only after it was told that the last one is done.
+// One request at a time: the engine makes the next only after the last one was answered.
 class UserRequests {
  public:
   void ask(UserRequest request) {

@@ -7,7 +7,7 @@ namespace starling::coordination {
 
 namespace {
 
-// The fixed part, before the members.
+// What goes ahead of the members.
 struct Head {
   std::uint64_t epoch;
   std::uint64_t count;

@@ -1,5 +1,4 @@
-// Serialises values for a message or a file: they are written one after the other as they lie in memory, and
-// read back with checks.
+// Values in a message or a file: written one after the other as they lie in memory, read back with checks.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +50,7 @@ class ByteWriter {
   ByteWriter& put(T value) {
     return put_raw(wire_bytes_of(value));
   }
-  // Writes the length first.
+  // With its length before it.
   ByteWriter& put_block(std::span<const std::byte> data) {
     return put<std::uint64_t>(data.size()).put_raw(data);
   }
@@ -68,7 +67,7 @@ class ByteWriter {
   Bytes bytes_;
 };
 
-// The bytes must outlive the reader. Errors name `what` is being read.
+// The bytes must outlive it. Errors name `what` is read.
 class ByteReader {
  public:
   ByteReader(std::span<const std::byte> bytes, std::string what) : rest_(bytes), what_(std::move(what)) {}

@@ -17,7 +17,7 @@ constexpr std::uint32_t kPictures = 0x00000803;
 constexpr std::uint32_t kLabels = 0x00000801;
 constexpr int kClasses = 10;
 constexpr std::uint32_t kMostSide = 4096;
-// Guards against small packed files that unpack to more than any machine has.
+// Against small packed files that unpack to more than any machine has.
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
 
 fs::path find_file(const fs::path& folder, std::string_view name) {
@@ -60,7 +60,7 @@ std::uint32_t read_side(InputFile& file, int header_bytes, std::string_view what
   return side;
 }
 
-// Reads exactly the rest after the header. Reserves no memory for bytes that cannot exist.
+// What follows the header and is all that does. Nothing is reserved for what cannot be there.
 std::vector<std::uint8_t> read_rest(InputFile& file, std::uint64_t bytes, int header_bytes,
                                     const std::string& promise) {
   const std::uint64_t room = file.most_bytes();

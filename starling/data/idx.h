@@ -17,8 +17,8 @@ inline constexpr std::string_view kIdxFiles[] = {"train-images-idx3-ubyte", "tra
 // expected.
 ImageSet read_mnist(const std::filesystem::path& folder);
 
-// Writes into an existing folder, uncompressed, replacing files of these names. InvalidArgument if the
-// pictures are not grey; Error if a file cannot be written. A file is complete or absent.
+// Into a folder that is there, plain, replacing files of these names. InvalidArgument if the pictures are not
+// grey; Error if a file cannot be written. A file is there completely or not at all.
 void write_idx(const std::filesystem::path& folder, const ImageSet& set);
 
 }  // namespace starling::data

@@ -8,7 +8,7 @@
 namespace starling::data {
 namespace {
 
-// A shorter text does not make a meaningful test set.
+// Less does not make a test set that says anything.
 constexpr std::uint64_t kLeastBytes = 1000;
 constexpr std::uint64_t kMostBytes = 1 << 30;
 

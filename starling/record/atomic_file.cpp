@@ -19,8 +19,8 @@ constexpr mode_t kMode = 0666;  // the user's umask takes its part away
 
 std::string path_of(int descriptor) { return concat("/proc/self/fd/", descriptor); }
 
-// A file without a name, so that nothing is left of it whatever ends the process; -1 where the system has no
-// such files, or no way to name them later.
+// A file without a name, so that nothing is left of it whatever ends the process; -1 where the system has
+// none, or no way to name it later.
 int open_nameless(const std::filesystem::path& folder) {
   const int descriptor =
       ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kMode);

@@ -24,7 +24,7 @@ using testing::VirtualRanks;
 
 constexpr Algorithm kByMessages[] = {Algorithm::kRing, Algorithm::kDoubling, Algorithm::kHalving};
 
-// The error that rank 1 of 3 gets for a call that it alone makes.
+// What rank 1 of 3 is told about a call that it alone makes.
 template <class Make>
 std::string refused_call(Make make) {
   VirtualRanks ranks(3);

@@ -65,7 +65,7 @@ TEST(GroupMessage, OfAnotherLengthIsRefused) {
   }
 }
 
-// Any bytes are a message or an Error.
+// Whatever comes is a note or an Error.
 TEST(GroupMessage, DamagedBytesDoNoHarm) {
   Random random(2);
   int refused = 0;

@@ -107,7 +107,7 @@ class Visitor {
       throw Error(concat("connect: ", std::strerror(errno)));
     }
   }
-  // The other end of a connection.
+  // At the other end.
   explicit Visitor(transport::shm::Descriptor socket) : socket_(std::move(socket)) {}
 
   // The peer may have closed in the middle.

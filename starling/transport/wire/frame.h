@@ -38,7 +38,7 @@ inline std::vector<std::byte> make_frame(const Head& head, std::span<const std::
   return frame.take();
 }
 
-// False if these bytes are not a frame.
+// False if these bytes are no frame.
 inline bool read_frame(std::span<const std::byte> frame, Head& head, std::span<const std::byte>& data) {
   if (frame.size() < sizeof head) return false;
   std::memcpy(&head, frame.data(), sizeof head);

@@ -94,7 +94,7 @@ class Ucx final : public Engine {
   std::list<Coming> coming_;
 };
 
-// A descriptor that is readable when either of these is.
+// One that is readable when one of these is.
 int joined_descriptor(int first, int second) {
   const int joined = epoll_create1(EPOLL_CLOEXEC);
   epoll_event event{};

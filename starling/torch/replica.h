@@ -2,13 +2,11 @@
 // section per parameter, in the order of the module.
 //
 // - A parameter that several modules share is one section.
-// - Parameters that need no gradient when the replica is made are frozen: they are not trained, and all
-// workers
-//   start with rank 0's.
+// - Parameters that need no gradient when the replica is made are frozen: they are not trained, and every
+//   worker starts with rank 0's.
 // - A parameter without gradient in a step counts as one whose gradient is zero.
 // - Buffers, such as the statistics of a batch normalisation, stay where they are: each worker has its own.
-// The
-//   mean of the workers' buffers goes with the mean of their models.
+//   The mean of the workers' buffers goes with the mean of their models.
 #pragma once
 
 #include <torch/torch.h>

@@ -31,7 +31,7 @@ struct BenchOptions {
 // Throws InvalidArgument naming the value and what is allowed.
 BenchOptions parse_options(const BenchText& text);
 
-// Throws InvalidArgument if the largest vectors of all contestants do not fit into that much memory.
+// Throws InvalidArgument if the largest vectors of all subjects do not fit into that much memory.
 void check_memory(const BenchOptions& options, std::size_t available_bytes);
 
 }  // namespace starling::cli

@@ -19,7 +19,7 @@ Availability find_mpi() {
 
 std::unique_ptr<BenchSubject> start_mpi(int ranks, const Availability& found) {
   return std::make_unique<BenchSubject>("mpi", ranks, [&](const std::string& address) {
-    // More ranks than cores are what is to be measured; no contestant's ranks are bound to cores.
+    // More ranks than cores are to be measured; no subject's ranks are bound to cores.
     std::vector<std::string> command{found.command.at(0), "-n",        std::to_string(ranks),
                                      "--oversubscribe",   "--bind-to", "none"};
     if (geteuid() == 0) command.emplace_back("--allow-run-as-root");

@@ -1,7 +1,7 @@
-// The contestants of `starling bench train`. Each call trains once in processes of its own, all with the same
-// network, batch, optimiser and number of threads, on as many cores as there are workers (or on all), and is
-// timed by the rule of train_rate.h. Starting, making data and judging the model are not in it. Error with
-// the process's last words if it fails.
+// The subjects of `starling bench train`. Each call trains once in processes of its own, all with the same
+// network, batch, optimiser and number of threads, and returns samples per second: those after the warm-up,
+// over the time from the first worker's begin of them to the last one's end. Starting, making data and
+// judging the model are not in it. Error with the process's last words if it fails.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The processes behind one contestant of the benchmark.
+// The processes behind one subject of the benchmark.
 #pragma once
 
 #include <string>

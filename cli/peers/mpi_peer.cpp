@@ -1,4 +1,4 @@
-// One rank of the benchmark's MPI contestant: mpirun -n N starling-mpi-peer ADDRESS
+// One rank of the benchmark's MPI subject: mpirun -n N starling-mpi-peer ADDRESS
 #include <sys/prctl.h>
 
 #include <csignal>

@@ -1,4 +1,4 @@
-// A rank of the benchmark's MPI contestant, in a process that has started MPI.
+// A rank of the benchmark's MPI subject, in a process that has started MPI.
 #pragma once
 
 #include <mpi.h>

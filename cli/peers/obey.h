@@ -7,7 +7,7 @@
 //
 // Instead of an answer: "wrong TEXT" for a result that is not right, "failed TEXT" for any other error.
 //
-// Between two lines the rank sleeps in read(), so that it takes nothing from the contestant that is being
+// Between two lines the rank sleeps in read(), so that it takes nothing from the subject that is being
 // measured. Waiting inside the library, say in MPI_Bcast, would keep a core busy.
 #pragma once
 

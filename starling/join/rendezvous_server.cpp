@@ -70,7 +70,7 @@ class RendezvousServer::State final : private ConnectionHandler {
   RendezvousRoster attendance_;
   Duration patience_;
   Duration first_word_;
-  RendezvousConnections connections_;  // outlives the pointers to guests below
+  RendezvousConnections connections_;  // outlives the pointers to its connections below
   std::vector<ConnectionPtr> seated_;  // by rank
   std::set<ConnectionPtr> owed_;       // have not been sent all of their cards
   std::promise<void> served_;

@@ -44,7 +44,7 @@ class ControlChannel {
   void on(Kind kind, Handler handler) { handlers_[kind] = std::move(handler); }
   void on_loss(std::function<void()> handler) { loss_handlers_.push_back(std::move(handler)); }
 
-  // Goes out in the background while run() runs, if need be when it begins; letters of one kind to one rank
+  // Goes out in the background while run() runs, if need be when it begins; messages of one kind to one rank
   // arrive in order. One to itself is handled as others are, not inside the call; one to a rank that is lost
   // goes nowhere.
   void send(Rank to, Kind kind, Bytes bytes);

@@ -58,7 +58,7 @@ std::optional<Rank> SnapshotAverage::missing() const {
   return {};
 }
 
-// Of several in a row that are made of the same models only the last is shown: the others would be shown for
+// If several in a row are made of the same models, only the last is shown: the others would be shown for
 // a time before these models existed.
 void SnapshotAverage::close() {
   while (horizon_ && next_ <= *horizon_ && all_cover(next_)) {

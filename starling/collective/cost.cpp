@@ -29,7 +29,7 @@ Cost ring_all_gather(const Call& call, std::size_t index) {
   return ring_reduce_scatter(call, (index + 1) % call.members);
 }
 
-// The cost that folding adds: two steps, and the vector once by each member of a pair.
+// What folding adds: two steps, and the vector once by each member of a pair.
 Cost fold_cost(const Call& call, std::size_t index) {
   const Fold fold(call.members);
   if (fold.extras() == 0) return {};
@@ -70,7 +70,7 @@ Cost halve(const Call& call, std::size_t index) {
 }
 
 // The aligned blocks of 1, 2, 4, ... slices around the seat, but for the last, which is everything.
-Cost join_texts(const Call& call, std::size_t index) {
+Cost join_halves(const Call& call, std::size_t index) {
   const Fold fold(call.members);
   const std::size_t seat = fold.seat_of(index);
   Cost cost;

@@ -13,7 +13,7 @@ namespace starling::collective {
 namespace {
 
 // Small enough that everybody gets some of it, large enough that taking one costs nothing beside it.
-constexpr std::size_t kPieceBytes = 32 << 10;
+constexpr std::size_t kDirectPieceBytes = 32 << 10;
 constexpr std::size_t kLine = 64;
 
 bool reduces(DirectTask task) { return task == DirectTask::kAllReduce || task == DirectTask::kReduceScatter; }
@@ -83,7 +83,7 @@ Task<> Work::run() {
   }
 }
 
-// Takes every piece that is free or whose worker is gone. Lets other tasks run between two pieces.
+// Every piece that is free or whose worker is gone. Lets other tasks run between two pieces.
 Task<> Work::take_pieces() {
   const std::size_t pieces = brings_.pieces;
   const std::size_t start = meeting_.self() * pieces / meeting_.members().size();
@@ -107,8 +107,8 @@ bool Work::claimable_left() const {
   return false;
 }
 
-// A piece taken over from a dead member comes with its log, which is copied before the piece is claimed: if
-// we die too, the next member finds it with us.
+// A piece taken over from the dead comes with its log, copied before it is claimed: should we die too, the
+// next one finds it with us.
 bool Work::claim(std::size_t piece) {
   auto& word = meeting_.ledger().pieces[piece];
   std::uint64_t seen = word.load();
@@ -125,8 +125,7 @@ bool Work::finished() {
   return open_ == brings_.pieces;
 }
 
-// The stores that follow must not be moved before this one: they destroy the block that the old number refers
-// to.
+// The stores that follow must not be moved before this one: they destroy what the old number stands for.
 void Work::publish(std::size_t piece, std::uint64_t word) {
   meeting_.ledger().pieces[piece].store(word);
   std::atomic_signal_fence(std::memory_order_seq_cst);

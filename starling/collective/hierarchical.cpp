@@ -19,20 +19,20 @@ namespace {
 
 // What a member sends to another at a time. Small enough that little is left to wait for when the link runs
 // dry, at the beginning and at the end; large enough that handing it over costs little.
-constexpr std::size_t kPieceBytes = std::size_t{128} << 10;
+constexpr std::size_t kHierarchicalPieceBytes = std::size_t{128} << 10;
 constexpr int kWindow = 8;  // chunks under way, so that there is always one for the link
 
-// Where no two members share a host, every member sends to every other.
+// Where nobody shares a host, every member sends to every other.
 constexpr std::size_t kMostAlone = 8;
 
-// Each chunk has a tag of its own, which is unlikely to be used elsewhere: chunks overtake each other.
+// Each chunk has a tag of its own, which nobody else is likely to use: chunks overtake each other.
 Tag chunk_tag(Tag tag, std::size_t chunk) {
   Tag mixed = (tag ^ 0x7c15bf58476d1ce4ULL) * 0x9e3779b97f4a7c15ULL + chunk;
   mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
   return mixed ^ (mixed >> 27);
 }
 
-// Data in chunks, a few of which are in progress at once.
+// Data in chunks, of which a few are under way at once.
 struct Chunks {
   Data data;
   std::size_t count;
@@ -44,7 +44,7 @@ std::size_t chunks_of(Data data, std::size_t pieces) {
   return std::max<std::size_t>(1, data.size() / (kHierarchicalPieceBytes * pieces));
 }
 
-// Takes one chunk after the other. It does not matter which lane takes which.
+// Takes one chunk after the other. Which lane takes which does not matter.
 Task<> run_lane(Chunks& chunks) {
   while (chunks.next < chunks.count) {
     const std::size_t number = chunks.next++;
@@ -59,7 +59,7 @@ Task<> run_all(Chunks& chunks) {
   co_await lanes.join();
 }
 
-// Results are written as chunks are done; the previous contents come back unless all of them are.
+// Results are written as chunks are done; what was there before comes back unless all of them are.
 class Undo {
  public:
   explicit Undo(Transport& net) : net_(net) {}
@@ -71,7 +71,7 @@ class Undo {
 
   void keep(Data chunk) {
     if (chunk.ghost()) return;
-    // The transport's memory has been used before; memory of the heap would be new every time, page by page.
+    // The transport's memory has been used before: that of the heap is new every time, page by page.
     old_.push_back({chunk, net_.allocate(chunk.size())});
     std::copy_n(chunk.bytes, chunk.size(), old_.back().copy.bytes.data());
   }
@@ -93,9 +93,8 @@ Task<> broadcast_locally(Transport& net, const Group& local, Rank root, Data dat
   co_await call;
 }
 
-// Passes data from member to member, beginning with `root`. With many chunks in a row each member passes one
-// on while the next one comes, so that it sends them once; the root of a tree would send them to each of its
-// children.
+// From member to member, beginning with `root`: of many chunks in a row each member passes one on while the
+// next one comes, so that it sends them once, while the root of a tree sends them to each of its children.
 Task<> pass_along(Transport& net, const Group& group, std::size_t root, Data data, Tag tag) {
   const std::size_t members = group.size();
   const std::size_t place = (index_in(group, net.rank()) + members - root) % members;
@@ -104,8 +103,7 @@ Task<> pass_along(Transport& net, const Group& group, std::size_t root, Data dat
   if (place + 1 < members) co_await net.send(at(place + 1), tag, data.span());
 }
 
-// Broadcasts within the root's host; then between hosts in `lanes` slices, each driven by a member; then
-// within the others.
+// Within the root's host, in `lanes` slices between hosts, each driven by a member, and within the others.
 Task<> broadcast_chunk(Transport& net, const HostView& view, bool alone, HostLayout::Seat root, Data data,
                        Tag tag) {
   const std::size_t lanes = view.layout->smallest;

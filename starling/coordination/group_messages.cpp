@@ -7,21 +7,6 @@ namespace starling::coordination {
 
 namespace {
 
-// What goes ahead of the members.
-struct Head {
-  std::uint64_t epoch;
-  std::uint64_t count;
-  std::uint64_t finished;
-  std::uint64_t number;
-  std::uint64_t round;
-  double weight;
-  Duration::rep section;
-  std::uint32_t issue;
-  std::uint8_t verb;
-  std::uint8_t flags;
-  std::uint16_t unused;
-};
-
 constexpr std::uint8_t kAsks = 1, kLeaves = 2, kLast = 4;
 constexpr std::size_t kPadding = 1;
 constexpr std::size_t kHeadBytes = 64;  // what goes ahead of the members

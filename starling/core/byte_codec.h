@@ -1,4 +1,6 @@
-// Values in a message or a file: written one after the other as they lie in memory, read back with checks.
+// The form of everything that leaves a process, and of state in a file: values one after the other without
+// gaps, least significant byte first, read back with checks. A message begins with the version of the
+// program's messages.
 #pragma once
 
 #include <algorithm>
@@ -50,6 +52,9 @@ class ByteWriter {
   ByteWriter& put(T value) {
     return put_raw(wire_bytes_of(value));
   }
+  ByteWriter& put(Duration value) { return put<std::int64_t>(value.count()); }
+  ByteWriter& put(Time value) { return put(value.time_since_epoch()); }
+  ByteWriter& put_raw(std::span<const std::byte> data);
   // With its length before it.
   ByteWriter& put_block(std::span<const std::byte> data) {
     return put<std::uint64_t>(data.size()).put_raw(data);

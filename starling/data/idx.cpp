@@ -60,9 +60,17 @@ std::uint32_t read_side(InputFile& file, int header_bytes, std::string_view what
   return side;
 }
 
-// What follows the header and is all that does. Nothing is reserved for what cannot be there.
-std::vector<std::uint8_t> read_rest(InputFile& file, std::uint64_t bytes, int header_bytes,
-                                    const std::string& promise) {
+// What a header promises to follow it.
+struct Promise {
+  std::uint64_t bytes = 0;
+  unsigned header_bytes = 0;
+  std::string text;  // "60000 labels"
+
+  std::string expected() const { return concat("; ", text, " need ", bytes + header_bytes); }
+};
+
+// As far as the file's size tells. Nothing is reserved for what cannot be there.
+void check_size(const InputFile& file, const Promise& promise) {
   const std::uint64_t room = file.most_bytes();
   if (promise.bytes > kMostBytes) {
     file.refuse(
@@ -144,7 +152,7 @@ std::vector<std::uint8_t> read_labels(const fs::path& path, std::size_t pictures
 }
 
 Images read_part(const fs::path& folder, std::string_view pictures, std::string_view labels) {
-  // Looks for all files first: a half-copied folder is noticed before a long read.
+  // All names first: a half-copied folder is noticed before a long read.
   const fs::path picture_file = find_file(folder, pictures);
   const fs::path label_file = find_file(folder, labels);
   Images images = read_pictures(picture_file);

@@ -8,7 +8,7 @@
 
 namespace starling::data {
 
-// The files that write_idx writes, in this order.
+// What write_idx leaves, in this order.
 inline constexpr std::string_view kIdxFiles[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
                                                  "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
 
@@ -16,6 +16,9 @@ inline constexpr std::string_view kIdxFiles[] = {"train-images-idx3-ubyte", "tra
 // there are several the plain one counts. InvalidArgument naming the file, what was found and what is
 // expected.
 ImageSet read_mnist(const std::filesystem::path& folder);
+
+// How many pictures there are for training. Refuses what read_mnist refuses and keeps no pictures.
+std::size_t count_mnist(const std::filesystem::path& folder);
 
 // Into a folder that is there, plain, replacing files of these names. InvalidArgument if the pictures are not
 // grey; Error if a file cannot be written. A file is there completely or not at all.

@@ -9,8 +9,19 @@ namespace starling::data {
 namespace {
 
 // Less does not make a test set that says anything.
-constexpr std::uint64_t kLeastBytes = 1000;
-constexpr std::uint64_t kMostBytes = 1 << 30;
+constexpr std::uint64_t kLeastTextBytes = 1000;
+constexpr std::uint64_t kMostTextBytes = 1 << 30;
+
+std::uint64_t size_of(const InputFile& file) {
+  const std::uint64_t size = file.most_bytes();
+  if (size == 0) file.refuse(concat("is empty; expected at least ", kLeastTextBytes, " bytes of text"));
+  if (size < kLeastTextBytes || size > kMostTextBytes) {
+    file.refuse(concat("has ", size, " bytes; allowed: ", kLeastTextBytes, " to ", kMostTextBytes));
+  }
+  return size;
+}
+
+std::uint64_t test_bytes(std::uint64_t size) { return size / 10; }
 
 }  // namespace
 

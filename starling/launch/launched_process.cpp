@@ -40,43 +40,6 @@ ChildOptions child_options(const LaunchedProcess::Start& start) {
 
 }  // namespace
 
-void PrefixedLines::add(std::string_view text) {
-  rest_ += text;
-  std::size_t begin = 0;
-  for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    std::string_view line = std::string_view(rest_).substr(begin, end - begin);
-    if (!is_awaited(line) || !line.empty()) write_line(line);
-  }
-  rest_.erase(0, begin);
-}
-
-void PrefixedLines::await(std::string text, std::function<void()> seen) {
-  awaited_ = std::move(text);
-  seen_ = std::move(seen);
-}
-
-// Leaves what was written before on the same line.
-bool PrefixedLines::is_awaited(std::string_view& line) {
-  if (!seen_ || !line.ends_with(awaited_)) return false;
-  line.remove_suffix(awaited_.size());
-  std::exchange(seen_, nullptr)();
-  return true;
-}
-
-void PrefixedLines::flush() {
-  if (!rest_.empty()) write_line(rest_);
-  rest_.clear();
-}
-
-void PrefixedLines::write_line(std::string_view line) const {
-  const std::string whole = concat(prefix_, line, "\n");
-  for (std::size_t done = 0; done < whole.size();) {
-    const ssize_t wrote = write(output_, whole.data() + done, whole.size() - done);
-    if (wrote < 0 && errno != EINTR) return;  // nothing reads our output any more; the workers go on
-    if (wrote > 0) done += static_cast<std::size_t>(wrote);
-  }
-}
-
 LaunchedProcess::LaunchedProcess(runtime::LoopScheduler& loop, const Start& start, Watch watch)
     : loop_(loop),
       watch_(std::move(watch)),

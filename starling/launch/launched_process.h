@@ -1,5 +1,5 @@
-// A worker that a launcher started, itself or through an agent: its output comes back line by line, and its
-// end is noticed.
+// A worker that a launcher started, itself or through an agent: its output comes back line by line, its end
+// is noticed.
 #pragma once
 
 #include <signal.h>
@@ -17,27 +17,6 @@
 #include "starling/runtime/loop_scheduler.h"
 
 namespace starling::launch {
-
-// Puts `prefix` before each line of `output`; a line is one write(2).
-class PrefixedLines {
- public:
-  PrefixedLines(std::string prefix, int output) : prefix_(std::move(prefix)), output_(output) {}
-  void add(std::string_view text);
-  // Calls `seen` once, for the first line that ends in `text`, which is not passed on.
-  void await(std::string text, std::function<void()> seen);
-  // The rest, which has no line end.
-  void flush();
-
- private:
-  bool is_awaited(std::string_view& line);
-  void write_line(std::string_view line) const;
-
-  std::string prefix_;
-  int output_;
-  std::string rest_;
-  std::string awaited_;
-  std::function<void()> seen_;
-};
 
 class LaunchedProcess {
  public:
@@ -69,7 +48,7 @@ class LaunchedProcess {
   bool running() const { return process_->running(); }
   // To the program and its children, wherever they are.
   void signal(int number) const;
-  // Kills the process itself, an agent that does not end.
+  // Kills the process itself, an agent that does not come to its end.
   void abandon() const;
   // Has the program been started? If not, its agent could not do it.
   bool started() const { return started_; }

@@ -19,14 +19,12 @@ constexpr mode_t kMode = 0666;  // the user's umask takes its part away
 
 std::string path_of(int descriptor) { return concat("/proc/self/fd/", descriptor); }
 
-// A file without a name, so that nothing is left of it whatever ends the process; -1 where the system has
-// none, or no way to name it later.
-int open_nameless(const std::filesystem::path& folder) {
-  const int descriptor =
-      ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kMode);
-  if (descriptor < 0 || ::access(path_of(descriptor).c_str(), F_OK) == 0) return descriptor;
-  ::close(descriptor);
-  return -1;
+// A file without a name, so that nothing is left of it whatever ends the process; invalid where the system
+// has none, or no way to name it later.
+Descriptor open_nameless(const std::filesystem::path& folder) {
+  Descriptor file(::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kMode));
+  if (file.valid() && ::access(path_of(file.get()).c_str(), F_OK) != 0) file.close();
+  return file;
 }
 
 Descriptor open_output(const std::filesystem::path& folder, const std::filesystem::path& part) {

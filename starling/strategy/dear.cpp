@@ -30,7 +30,7 @@ class DearSchedule final : public BucketSchedule {
         front_(front),
         optimizer_(weights ? &self.flat_optimizer() : nullptr) {}
 
-  // Every worker has the whole state of the optimiser afterwards. No transfer may be in progress.
+  // Every worker has the whole state of the optimiser afterwards. Nothing may be under way.
   Task<> gather_state();
 
  private:
@@ -66,16 +66,16 @@ class DearSchedule final : public BucketSchedule {
 };
 
 // Nothing hides the exchange of the foremost sections: the backward pass is over, and the forward pass waits
-// for them. So they form a bucket of their own where start-ups dominate their cost, with one all-reduce
-// instead of two halves.
-Buckets DearFlow::plan(std::size_t threshold) {
+// for them. So they go alone where start-ups are most of what they cost, as one all-reduce instead of two
+// halves.
+Buckets DearSchedule::plan(std::size_t threshold) {
   Buckets buckets = collective::taper_buckets(places(), threshold, edge_);
   if (front_ > 0) collective::split_front(buckets, places(), front_);
   return buckets;
 }
 
-// Whether the bucket is all-reduced: it then needs no other transfer.
-bool DearFlow::whole(std::size_t bucket) const {
+// Whether the bucket is all-reduced: there is no other transfer for it then.
+bool DearSchedule::whole(std::size_t bucket) const {
   return front_ > 0 && bucket + 1 == buckets().size() && buckets()[bucket].elements.size() <= front_;
 }
 
@@ -182,9 +182,9 @@ bool share_links(const Worker& self) {
   return hosts.size() > 1 && hosts.size() < static_cast<std::size_t>(self.workers());
 }
 
-// The algorithm of both halves: one that sends as little as possible, whatever the size of the bucket. Where
-// workers share links, two levels cross them least, and the ring, which does not need the workers of a host
-// to be consecutive, once a step. Otherwise halving has fewer steps.
+// Of both halves: those that send as little as possible, whatever the size of the bucket. Where workers share
+// links, two levels cross them least, and the ring, for which they need not stand together, once a step.
+// Elsewhere halving has fewer steps.
 collective::Choice halves_for(Worker& self) {
   using collective::Algorithm;
   const collective::SharedGroup everyone = self.everyone();
@@ -227,7 +227,7 @@ Task<> Dear::run(Worker& self) const {
   plan.listener = &schedule;
   while (co_await self.compute(plan)) {
     if (!self.rests_next()) continue;
-    co_await schedule.settle();  // a checkpoint must contain the state of the optimiser
+    co_await schedule.settle();  // a checkpoint has to hold the state of the optimiser
     co_await schedule.gather_state();
   }
   co_await schedule.settle();

@@ -22,8 +22,6 @@ using testing::kByMessages;
 using testing::vector_of;
 using testing::VirtualRanks;
 
-constexpr Algorithm kByMessages[] = {Algorithm::kRing, Algorithm::kDoubling, Algorithm::kHalving};
-
 // What rank 1 of 3 is told about a call that it alone makes.
 template <class Make>
 std::string refused_call(Make make) {
@@ -224,7 +222,7 @@ void check_halves(Algorithm algorithm, int members, std::size_t count, bool weig
     return all_reduce(net, group, vector_of(whole, rank), how(rank), 1, algorithm);
   });
   for (const auto& vector : halves) EXPECT_EQ(vector, halves[0]);
-  // If the number of members is not a power of two, the ring replaces halving and sums in another order.
+  // Where the members are no power of two the ring stands in for halving and sums in another order.
   if (algorithm == Algorithm::kHalving && (members & (members - 1)) != 0) return;
   EXPECT_EQ(halves, whole) << members << " members, " << count;
 }

@@ -20,8 +20,8 @@
 namespace starling::collective {
 namespace {
 
-constexpr int kRanks = 4;
-constexpr std::size_t kCount = 150'000;  // several pieces for each, the last one odd
+constexpr int kForkedRanks = 4;
+constexpr std::size_t kForkedCount = 150'000;  // several pieces for each, the last one odd
 
 std::int32_t brought_by(Rank rank, std::size_t i) {
   return static_cast<std::int32_t>(i % 977) * (rank + 1) + rank;
@@ -33,7 +33,7 @@ std::int32_t total(std::size_t i) {
   return sum;
 }
 
-// The report of a survivor, as its exit code.
+// What a survivor reports through its exit code.
 enum Report : int { kComplete = 10, kOld = 11, kMixture = 12, kWrongError = 13 };
 
 int judge(std::span<const std::int32_t> data, Rank rank, bool lost) {
@@ -123,7 +123,7 @@ void expect_all_or_nothing(const Aftermath& seen) {
   EXPECT_TRUE(code == kComplete || code == kOld) << seen.show();
 }
 
-// A trial in which the victim was done before it could die proves nothing and is not counted.
+// A trial in which the victim was done before it could die says nothing; such trials are not counted.
 constexpr int kKills = 100;
 constexpr int kTrials = 10 * kKills;
 

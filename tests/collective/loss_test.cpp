@@ -1,4 +1,4 @@
-// A member dies at any moment: no member waits forever, and one that gets the error holds its old data.
+// A member dies at any moment: nobody waits forever, and whoever is told holds what it had.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -40,8 +40,9 @@ VirtualRanks::Link slow_link() {
 
 // Runs the call on all ranks once per event of its life, with `victim` killed at that event. check(before,
 // after, lost) sees the data of each survivor. Returns how many survivors were told of the loss.
-template <class Make, class Check>
-int kill_at_every_event(int members, Rank victim, std::uint64_t seed, const Make& make, const Check& check) {
+template <class MakeTask, class Check>
+int kill_at_every_event(int members, Rank victim, std::uint64_t seed, const MakeTask& make,
+                        const Check& check) {
   int told = 0;
   const Vectors before = start_values(members);
   for (std::uint64_t event = 0;; ++event) {

@@ -65,6 +65,14 @@ TEST(GroupMessage, OfAnotherLengthIsRefused) {
   }
 }
 
+// The size counts in simulated runs.
+TEST(GroupMessage, HasAFixedSizeAndAVersion) {
+  std::vector<std::byte> bytes = to_bytes({});
+  EXPECT_EQ(bytes.size(), 64U);
+  bytes[0] = std::byte{kWireVersion + 1};
+  EXPECT_THROW(message_from(bytes), Error);
+}
+
 // Whatever comes is a note or an Error.
 TEST(GroupMessage, DamagedBytesDoNoHarm) {
   Random random(2);

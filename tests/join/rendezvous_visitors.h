@@ -1,4 +1,4 @@
-// Both ends of the rendezvous for tests: ranks that are threads, and connections that misbehave.
+// Both ends of the rendezvous for tests: ranks that are threads, and connections that do as they like.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ using join::Listener;
 using join::RendezvousAddress;
 using join::RendezvousServer;
 
-// Longer than a test may last: a longer wait is a hang.
+// Longer than a test may last: whoever waits for so long hangs.
 inline constexpr Duration kPatience = std::chrono::minutes(10);
 inline const std::string kToken = "0123456789abcdef0123456789abcdef";
 
@@ -65,7 +65,7 @@ class Crowd {
       }));
     }
   }
-  // The cards that each has received; throws the error of any of them.
+  // What each has got; throws what one has thrown.
   std::vector<std::vector<std::string>> all() {
     std::vector<std::vector<std::string>> got;
     for (auto& rank : ranks_) got.push_back(rank.get());
@@ -108,7 +108,7 @@ class Visitor {
     }
   }
   // At the other end.
-  explicit Visitor(transport::shm::Descriptor socket) : socket_(std::move(socket)) {}
+  explicit Visitor(Descriptor socket) : socket_(std::move(socket)) {}
 
   // The peer may have closed in the middle.
   void say(std::string_view bytes) {

@@ -51,8 +51,8 @@ double step_seconds(const FusionCase& which, const std::string& fusion, std::uin
 }
 
 // Those that take a second or two to simulate.
-std::vector<Case> cases() {
-  std::vector<Case> cases;
+std::vector<FusionCase> cases() {
+  std::vector<FusionCase> cases;
   for (const char* model : {"resnet50", "densenet201", "bert-base"}) {
     cases.push_back({model, "10gbe", "dear", {}});
     for (const char* schedule : {"ddp", "horovod"}) {
@@ -94,8 +94,8 @@ TEST_P(FusionAuto, SettlesNearTheBestOfAGrid) {
   EXPECT_LE(settled, 1.03 * best) << "the best is at " << at;
 }
 
-// A step may begin before the one before has asked for its threshold, as when the gradients of all sections
-// become ready at once.
+// A step may begin before the one before has asked for its threshold, as where the gradients of all sections
+// come at once.
 Task<> ask_late(testing::FakeWorker& self, std::vector<std::uint64_t>& thresholds) {
   BucketSize fusion(self, {std::size_t{25} << 20, true});
   fusion.step_begins();

@@ -68,21 +68,21 @@ const std::vector<OptionTexts> kReady{{{"groups", "ready"}, {"group-size", "2"}}
                                       {{"groups", "ready"}, {"group-size", "3"}},
                                       {{"groups", "ready"}, {"group-size", "4"}}};
 
-// The bound: the slow worker's first section, about which nothing is known when it is invited; then it is
-// invited at most once in each of its sections, when it is due within a section of the fast one.
+// The bound: the slow one's first section, of which nothing is known when it is invited; then it is invited
+// at most once in each of its sections, when it is due within a section of the fast one.
 TEST(RipplesWaiting, WithTheFilterNoMoreThanTheFirstSectionAndALittle) {
   for (const double slow_step : kSlowSteps) {
     for (const OptionTexts& options : kFiltered) {
       const Waiting found = waiting(options, slow_step);
       EXPECT_LE(found.for_the_slow.back(), slow_step - kStep + found.slow_sections * kStep + kTransfers);
       // The same for whoever else is invited: each synchronisation waits for one that is due in a section.
-      EXPECT_LE(found.in_total.back(), slow_step - kStep + kSteps * kStep + kTransfers);
+      EXPECT_LE(found.in_total.back(), slow_step - kStep + kWaitingSteps * kStep + kTransfers);
     }
   }
 }
 
-// A group waits for a window. Beyond that only the guard against isolated groups holds workers, those of a
-// smaller flock; the next worker to come ends that, at the latest the slow one.
+// A group waits for a window. Beyond that only the guard against isolated groups holds somebody, those who
+// are few; whoever comes next ends that, at the latest the slow one.
 TEST(RipplesWaiting, WhoIsReadyDoesNotWaitForOneThatComputes) {
   constexpr double kWindow = 0.005;
   for (const double slow_step : kSlowSteps) {

@@ -1,9 +1,9 @@
-// Sends the gradients of a step: a plan puts them together in buckets, and each bucket is sent when the
-// backward pass has filled it. This is the common part of the schedules; each of them decides how the plan is
+// The gradients of a step on their way: they are put together in buckets by a plan, and each bucket is sent
+// when the backward pass has filled it. What the schedules have in common; each of them says how the plan is
 // made and what is done with a bucket.
 //
-// A round consists of the transfers of one step. The last of them may still be in progress when the next step
-// has begun: they have arrived before the forward pass uses their sections.
+// Of a round, which is the transfers of one step, the last may still be under way when the next step has
+// begun: they have arrived before the forward pass uses their sections.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class BucketSchedule : public StepListener {
   std::size_t part_of(std::size_t section) const final;
 
  protected:
-  // Whether update() is called section by section before the next forward pass, or elsewhere.
+  // Whether update() is called section by section before the next forward pass, or by somebody else.
   enum class Update { kElsewhere, kBySection };
 
   BucketSchedule(Worker& self, const TransferOptions& setting, TransferScheduler::Order order, Update update,
@@ -50,13 +50,15 @@ class BucketSchedule : public StepListener {
   virtual std::size_t jobs() const { return buckets().size(); }  // of a round
   virtual void opened() {}                                       // a round, before the first is filled
   virtual void filled(std::size_t bucket) = 0;
-  virtual Task<> carry(std::size_t job, Tag tag) = 0;
-  // Called before a plan is replaced, with no transfer in progress.
+  // What a numbered transfer exchanges, and what follows when it has been exchanged.
+  virtual Transfer transfer(std::size_t job, Tag tag) { return average(job, tag); }
+  virtual void transferred(std::size_t job) { arrive(job); }
+  // Before a plan is replaced, with nothing under way.
   virtual Task<> leave_plan();
-  // Whether the plan may change for the next round, and the new plan.
+  // Whether the plan may be another in the next round, and the plan if it is.
   virtual bool may_replan() const { return fusion_.tuned(); }
   virtual Task<collective::Buckets> replan();
-  // Further properties that must be the same on all workers.
+  // What else must be the same on all workers.
   virtual std::uint64_t kind() const = 0;
 
   Worker& self() { return self_; }
@@ -64,7 +66,7 @@ class BucketSchedule : public StepListener {
   const collective::SharedGroup& everyone() const { return everyone_; }
   const TransferOptions& setting() const { return setting_; }
   const collective::Buckets& buckets() const { return buckets_; }
-  // The step whose gradients are being sent, how they become their mean, and its learning rate.
+  // The step whose gradients are under way, how they become their mean, and its learning rate.
   std::uint64_t round() const { return round_; }
   collective::Reduction how() const { return how_; }
   double learning_rate() const { return learning_rate_; }
@@ -103,7 +105,7 @@ class BucketSchedule : public StepListener {
   bool fresh_ = false;         // a step has begun and none of its gradients is ready
   bool opening_ = false;       // the round waits for its plan
   bool agreed_ = false;        // on the first plan
-  std::uint64_t meeting_ = 0;  // the last that ended
+  std::uint64_t meeting_ = 0;  // that was over last
   BucketSize fusion_;
   TransferScheduler transfers_;  // goes first: its tasks use the rest
 };

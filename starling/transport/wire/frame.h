@@ -1,12 +1,12 @@
 // The frames by which ranks of different hosts hand over messages.
 //
 // A short message travels in its frame (kInline). A long one is offered; its receiver answers with kTake when
-// it has memory for it, and the bytes follow as a bulk transfer, or with kDiscard if it does not want them. A
-// sender waits for a slow receiver instead of filling its memory.
+// it has a place for it, and the bytes follow as a bulk transfer, or with kDiscard if it does not want them.
+// A sender waits for a slow receiver instead of filling its memory.
 //
-// A sender that gives up an offer keeps a copy, because the receiver may have taken the offer already, and
-// sends kWithdraw. The answer is kTake, which was on its way, or kDropped: so both always agree on whether
-// the message was taken, and the order of messages holds.
+// A sender that gives up an offer keeps a copy, since the receiver may have taken the offer already, and says
+// kWithdraw. The answer is kTake, which was on its way, or kDropped: so both always agree on whether the
+// message was taken, and the order of messages holds.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Head {
   enum Kind : std::uint8_t { kInline, kOffer, kTake, kDiscard, kWithdraw, kDropped, kAlive, kBye };
   Kind kind = kAlive;
   Tag tag = 0;               // kInline, kOffer
-  std::uint64_t bytes = 0;   // kInline, kOffer: size of the message
+  std::uint64_t bytes = 0;   // kInline, kOffer: of the message
   std::uint64_t number = 0;  // of the offer, counted by its sender
 };
 
@@ -38,12 +38,19 @@ inline std::vector<std::byte> make_frame(const Head& head, std::span<const std::
   return frame.take();
 }
 
-// False if these bytes are no frame.
-inline bool read_frame(std::span<const std::byte> frame, Head& head, std::span<const std::byte>& data) {
-  if (frame.size() < sizeof head) return false;
-  std::memcpy(&head, frame.data(), sizeof head);
-  data = frame.subspan(sizeof head);
-  return head.kind <= Head::kBye && data.size() == (head.kind == Head::kInline ? head.bytes : 0);
+// Throws Error, saying why, if these bytes are no frame.
+inline Head read_frame(std::span<const std::byte> frame, std::span<const std::byte>& data) {
+  ByteReader in = ByteReader::message(frame, "a frame");
+  Head head;
+  head.kind = in.get_enum(Head::kBye, "kind");
+  in.skip(Head::kPadding);
+  head.tag = in.get<std::uint64_t>();
+  head.bytes = in.get<std::uint64_t>();
+  head.number = in.get<std::uint64_t>();
+  data = in.rest();
+  const std::uint64_t expected = head.kind == Head::kInline ? head.bytes : 0;
+  if (data.size() != expected) in.refuse(concat(data.size(), " bytes of data instead of ", expected));
+  return head;
 }
 
 }  // namespace starling::transport::wire

@@ -1,7 +1,7 @@
 // Compiled where UCX is found; elsewhere ucx_absent.cpp takes its place.
 //
-// Frames and bulk data have lanes of their own. On one connection a frame would wait behind the data in its
-// socket, megabytes that may precede the very answer that lets the other direction begin.
+// Frames and bulk data have lanes of their own. On one connection a frame would wait behind the data that is
+// in its socket, megabytes at the end of which the answer stands that lets the other direction begin.
 //
 // A UCX tag is the sender and the number of the frame or of the transfer. Frames are numbered because UCX
 // matches them in order, but a longer one may be complete after a shorter one behind it.
@@ -95,8 +95,8 @@ class Ucx final : public Engine {
 };
 
 // One that is readable when one of these is.
-int joined_descriptor(int first, int second) {
-  const int joined = epoll_create1(EPOLL_CLOEXEC);
+Descriptor joined_descriptor(int first, int second) {
+  Descriptor joined(epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
   event.events = EPOLLIN;
   if (joined.valid() && epoll_ctl(joined.get(), EPOLL_CTL_ADD, first, &event) == 0 &&
@@ -151,7 +151,7 @@ std::unique_ptr<Transfer> Ucx::push(Rank to, std::uint64_t number, std::span<con
       });
 }
 
-// RDMA cards write to the right memory, and stop when the connection is torn down.
+// RDMA cards put it where it belongs, and stop when the connection is torn down.
 std::unique_ptr<Transfer> Ucx::pull(Rank from, std::uint64_t number, std::span<std::byte> data) {
   const ucp_tag_t tag = tag_of(from, number);
   if (!rdma_) return std::make_unique<Landing>(bulk_.worker(), trays_, tag, data);

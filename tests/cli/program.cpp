@@ -86,6 +86,13 @@ pid_t start_program(const Words& arguments) {
   return pid;
 }
 
+Words sorted_lines(const std::string& text) {
+  Words lines = split(text, '\n');
+  if (!lines.empty() && lines.back().empty()) lines.pop_back();
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
 void expect_refused(const Words& arguments, const std::string& value, const std::string& allowed) {
   const Ran ran = run_program(arguments);
   SCOPED_TRACE(concat("starling ", join_texts(arguments, " "), "\n", ran.err));

@@ -7,6 +7,7 @@
 #include "cli/common/shared_flags.h"
 #include "cli/common/strategy_flags.h"
 #include "cli/launch_hosts.h"
+#include "cli/launch_output.h"
 #include "starling/core/error.h"
 #include "starling/join/rendezvous_protocol.h"
 #include "starling/launch/launcher.h"
@@ -19,6 +20,7 @@ struct LaunchFlags {
   std::string strategy = "allreduce";
   Given<transport::Link> link;
   HostFlags hosts;
+  LaunchOutputFlags output;
 };
 
 void add_launch_flags(CLI::App& command, LaunchFlags& flags) {
@@ -28,6 +30,7 @@ void add_launch_flags(CLI::App& command, LaunchFlags& flags) {
   add(command, shared.strategy, flags.strategy)->capture_default_str();
   add(command, shared.link, flags.link);
   add_host_flags(command, flags.hosts);
+  add_output_flags(command, flags.output);
 }
 
 // The words after the first "--".
@@ -66,6 +69,7 @@ launch::LaunchPlan plan_launch(const LaunchFlags& flags, const std::vector<std::
   }
   plan.strategy = flags.strategy;
   plan.link = flags.link.optional();
+  plan.output = plan_output(flags.output);
   plan.options =
       read_strategy_flags(strategy::find_strategy(plan.strategy), command.remaining(), flags_of(command));
   return plan;
@@ -80,9 +84,13 @@ void add_launch(CLI::App& app, std::vector<std::string> words, int& exit_code) {
   add_launch_flags(*command, *flags);
   command->footer(
       "starling launch -n 4 --strategy ps --mode asp -- ./my_program its arguments\n"
-      "starling launch --hosts node1:4,node2:4 -- ./my_program its arguments");
+      "starling launch --hosts node1:4,node2:4 -- ./my_program its arguments\n"
+      "starling launch -n 4 --out runs/x --checkpoint-every 100 -- ./my_program its arguments");
   command->callback([command, flags, words = std::move(words), &exit_code] {
-    exit_code = launch::launch(plan_launch(*flags, words, *command));
+    const launch::LaunchPlan plan = plan_launch(*flags, words, *command);
+    const bool goes_on = flags->output.resume && !flags->output.out;
+    open_run_folder(plan, flags->output.force || goes_on, words);
+    exit_code = launch::launch(plan);
   });
 }
 

@@ -90,6 +90,14 @@ if(TARGET starling-trainer AND NOT STARLING_SANITIZE)
   set_tests_properties(torch.safetensors PROPERTIES LABELS torch TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()
 
+# The files, checkpoints and final model of a user's own program.
+if(STARLING_BUILD_EXAMPLES AND TARGET starling_torch AND TARGET starling_cli AND NOT STARLING_SANITIZE)
+  add_test(NAME torch.program_output COMMAND Python3::Interpreter
+    ${PROJECT_SOURCE_DIR}/tests/tools/program_output_test.py $<TARGET_FILE:starling_cli>
+    ${PROJECT_BINARY_DIR}/examples/01_three_lines)
+  set_tests_properties(torch.program_output PROPERTIES LABELS torch TIMEOUT 300)
+endif()
+
 # Launchers of other projects. MPI is not tested under the thread sanitizer, as above.
 if(STARLING_BUILD_EXAMPLES AND TARGET starling_cli)
   set(mpirun_program)

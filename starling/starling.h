@@ -14,6 +14,7 @@
 #include "starling/runtime/scope.h"              // IWYU pragma: export
 #include "starling/runtime/virtual_scheduler.h"  // IWYU pragma: export
 #include "starling/runtime/when.h"               // IWYU pragma: export
+#include "starling/session/service_rank.h"       // IWYU pragma: export
 #include "starling/session/session.h"            // IWYU pragma: export
 #include "starling/sim/simulation.h"             // IWYU pragma: export
 #include "starling/strategy/registry.h"          // IWYU pragma: export

@@ -21,36 +21,36 @@ enum class FinalModel {
 };
 
 struct SessionOptions {
-  std::vector<strategy::Section> sections;  // they cover the model
-  bool equal_batches = true;                // all batches of all workers have the same number of samples
-  bool dynamic_shares = false;              // a worker that is ready takes the next batch; else equal shares
+  std::vector<strategy::Section> sections = {};  // they cover the model
+  bool equal_batches = true;                     // all batches of all workers have the same number of samples
+  bool dynamic_shares = false;  // a worker that is ready takes the next batch; else equal shares
   std::uint64_t seed = 1;
 
-  optim::OptimizerSpec optimizer;
+  optim::OptimizerSpec optimizer = {};
   // Why a strategy cannot update the model elsewhere as the program would. Empty: it can.
-  std::string no_flat_optimizer;
+  std::string no_flat_optimizer = {};
 
   // The run ends with whichever comes first. No step begins later than `until` after the common origin.
   std::uint64_t steps = std::numeric_limits<std::uint64_t>::max();  // of each worker, those resumed included
-  std::optional<Duration> until;
+  std::optional<Duration> until = {};
 
   FinalModel final_model = FinalModel::kOwn;
   // How often each worker publishes a copy of its model for Session::mean(). None: mean() is refused.
-  std::optional<Duration> publish_every;
+  std::optional<Duration> publish_every = {};
 
-  bool keep_record = false;                // for Session::collect(); takes memory for every step
-  bool report = false;                     // workers report their progress, for Callbacks::show
-  std::optional<Duration> snapshot_every;  // for Callbacks::snapshot
-  std::uint64_t check_sync = 0;            // steps between two checks that all models are equal; 0: none
+  bool keep_record = false;                     // for Session::collect(); takes memory for every step
+  bool report = false;                          // workers report their progress, for Callbacks::show
+  std::optional<Duration> snapshot_every = {};  // for Callbacks::snapshot
+  std::uint64_t check_sync = 0;                 // steps between two checks that all models are equal; 0: none
 
-  std::uint64_t save_every = 0;  // steps of each worker, for Callbacks::save; 0: never
-  std::optional<Resume> resume;  // this rank's part of a checkpoint
-  bool own_models = false;       // each worker starts from its own model and extras instead of rank 0's
+  std::uint64_t save_every = 0;       // steps of each worker, for Callbacks::save; 0: never
+  std::optional<Resume> resume = {};  // this rank's part of a checkpoint
+  bool own_models = false;            // each worker starts from its own model and extras instead of rank 0's
 
   // A session that joins the run it was started in fills these in.
-  int workers = 1;                // ranks 0 to workers-1 train; one more serves where the service has a rank
-  std::vector<int> host_of_rank;  // empty: all on one host
-  bool equal_models = false;      // the strategy keeps all workers' models equal
+  int workers = 1;  // ranks 0 to workers-1 train; one more serves where the service has a rank
+  std::vector<int> host_of_rank = {};  // empty: all on one host
+  bool equal_models = false;           // the strategy keeps all workers' models equal
 };
 
 }  // namespace starling::session

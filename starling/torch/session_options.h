@@ -32,31 +32,31 @@ struct SessionOptions {
   Duration publish_every = std::chrono::seconds(1);  // how old a worker's model in Session::mean() may be
 
   // The run also ends here; `starling launch` may set both.
-  std::optional<std::uint64_t> steps;  // of each worker
-  std::optional<Duration> max_time;    // no step begins later
+  std::optional<std::uint64_t> steps = {};  // of each worker
+  std::optional<Duration> max_time = {};    // no step begins later
 
   // Files; `starling launch` may set all of them, and then its values count. docs/runs.md describes them.
-  std::string out;         // the folder for summary, trace, events, model, checkpoints; empty: none
+  std::string out = {};    // the folder for summary, trace, events, model, checkpoints; empty: none
   bool overwrite = false;  // the files of an earlier run in that folder are removed
   std::uint64_t checkpoint_every = 0;  // steps of each worker; needs `out`; 0: never
-  std::string resume;                  // the folder of a run whose last checkpoint this one goes on from
+  std::string resume = {};             // the folder of a run whose last checkpoint this one goes on from
   bool progress = false;               // rank 0 writes a line about the progress to stderr every few seconds
 
   // The speed of another machine is emulated: the worker sleeps for the rest of each step (docs/train.md).
-  std::optional<cluster::Cluster> emulate;
-  std::optional<Duration> pace;  // what a step takes on a worker of speed 1; none: what it takes here
+  std::optional<cluster::Cluster> emulate = {};
+  std::optional<Duration> pace = {};  // what a step takes on a worker of speed 1; none: what it takes here
 
   // For programs that do more than train. The callbacks run on the ENGINE's thread of rank 0 and must return
   // quickly; of the session they may call stop() alone.
-  std::optional<Duration> snapshot_every;
-  std::function<void(session::Snapshot)> on_snapshot;
-  std::function<void(const std::vector<session::Progress>&, Duration elapsed)> on_progress;
+  std::optional<Duration> snapshot_every = {};
+  std::function<void(session::Snapshot)> on_snapshot = {};
+  std::function<void(const std::vector<session::Progress>&, Duration elapsed)> on_progress = {};
   bool keep_record = false;      // for Session::collect()
   std::uint64_t check_sync = 0;  // steps between two checks that all workers' models are equal; 0: none
-  std::string checkpoints;       // the folder for checkpoints; empty: "checkpoints" in `out`
-  std::map<std::string, std::string> checkpoint_keys;  // what a run that resumes must have in common, besides
-                                                       // the strategy, the workers and the model
-  join::RunContext* context = nullptr;                 // the run that this process has joined already
+  std::string checkpoints = {};  // the folder for checkpoints; empty: "checkpoints" in `out`
+  std::map<std::string, std::string> checkpoint_keys = {};  // what a run that resumes must have in common,
+                                                            // besides the strategy, the workers and the model
+  join::RunContext* context = nullptr;                      // the run that this process has joined already
 };
 
 }  // namespace starling::torch

@@ -3,15 +3,12 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "starling/core/text.h"
 #include "tests/cli/program.h"
 
 namespace starling::cli {
 namespace {
-
-using Json = nlohmann::json;
 
 TEST(BenchCollectives, WritesJsonToStdout) {
   const Ran ran = run_program({"bench", "collectives", "--ranks", "2", "--sizes", "1k,64k", "--against",

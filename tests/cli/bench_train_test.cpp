@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "cli/bench/bench_train_options.h"
 #include "cli/bench/bench_train_table.h"
@@ -14,8 +13,6 @@
 
 namespace starling::cli {
 namespace {
-
-using Json = nlohmann::json;
 
 TEST(BenchTrain, HasTheDocumentedDefaults) {
   const BenchTrainOptions options = parse_options(BenchTrainFlags{});

@@ -1,7 +1,6 @@
 // The program as its users see it: exit codes, and what goes to which stream.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "starling/core/text.h"
@@ -12,8 +11,6 @@
 
 namespace starling::cli {
 namespace {
-
-using Json = nlohmann::json;
 
 Words bench(Words more) {
   Words words{"bench", "collectives"};

@@ -3,12 +3,14 @@
 
 #include <sys/types.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 namespace starling::cli {
 
 using Words = std::vector<std::string>;
+using Json = nlohmann::json;
 
 struct Ran {
   int exit_code = 0;

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "starling/core/text.h"
@@ -12,8 +11,6 @@
 #include "tests/support/temporary_folder.h"
 
 namespace starling::cli {
-
-using Json = nlohmann::json;
 
 inline Words simulate(const std::string& flags) {
   Words words{"simulate"};

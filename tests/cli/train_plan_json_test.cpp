@@ -8,7 +8,6 @@
 namespace starling::cli {
 namespace {
 
-using Json = nlohmann::json;
 using std::chrono::milliseconds;
 
 // Every field has a value other than its default.
@@ -73,9 +72,9 @@ TrainPlan full_plan() {
 }
 
 TEST(TrainPlanJson, EveryFieldComesBack) {
-  const Json written = to_json(all_options());
+  const nlohmann::json written = to_json(all_options());
   EXPECT_EQ(to_json(options_from_json(written)), written);
-  const Json defaults = to_json(torch::TrainOptions{});
+  const nlohmann::json defaults = to_json(torch::TrainOptions{});
   ASSERT_EQ(defaults.size(), written.size());
   for (const auto& [name, value] : defaults.items()) EXPECT_NE(value, written[name]) << name;
 }
@@ -102,7 +101,7 @@ TEST(TrainPlanJson, APlanIsHandedOverByADescriptor) {
   EXPECT_EQ(plan.options, given.options);
   EXPECT_EQ(plan.link, given.link);
   EXPECT_EQ(plan.out, given.out);
-  const Json defaults = [] {
+  const nlohmann::json defaults = [] {
     TrainPlan other;
     other.strategy = &strategy::find_strategy("allreduce");
     return to_json(other);
@@ -111,9 +110,9 @@ TEST(TrainPlanJson, APlanIsHandedOverByADescriptor) {
 }
 
 TEST(TrainPlanJson, OtherJsonIsAnError) {
-  EXPECT_THROW(plan_from_json(Json::object()), Error);
-  EXPECT_THROW(plan_from_json(Json()), Error);
-  Json wrong = to_json(full_plan());
+  EXPECT_THROW(plan_from_json(nlohmann::json::object()), Error);
+  EXPECT_THROW(plan_from_json(nlohmann::json()), Error);
+  nlohmann::json wrong = to_json(full_plan());
   wrong["workers"] = "three";
   EXPECT_THROW(plan_from_json(wrong), Error);
 }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
@@ -15,8 +14,6 @@
 #include "tests/support/temporary_folder.h"
 
 namespace starling::cli {
-
-using Json = nlohmann::json;
 
 // Whether this build can train at all.
 bool has_trainer();

@@ -60,8 +60,7 @@ bench-dear: build
 format: setup-lint
 	@tools/format
 
-# clang-tidy reads the compile commands, hence the configuration.
-lint: setup-lint configure
+lint: setup-lint
 	@tools/format --check
 	@tools/check_layers
 	@tools/tidy

@@ -6,7 +6,7 @@
 #include "starling/core/combine_lanes.h"
 
 namespace starling::detail {
-namespace {
+namespace {  // NOLINT(google-build-namespaces): see combine_lanes.h
 
 struct Sum {
   static constexpr bool kWeighted = false;

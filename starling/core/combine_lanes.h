@@ -14,7 +14,7 @@
 #endif
 
 namespace starling::detail {
-namespace {
+namespace {  // NOLINT(google-build-namespaces): see above
 
 #if defined(__AVX2__) && defined(__F16C__)
 constexpr std::size_t kVectorBytes = 32;

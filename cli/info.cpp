@@ -66,7 +66,7 @@ Availability libtorch() {
   return {false, "LibTorch was not found when this program was built", {}};
 }
 
-// By trying: containers may forbid what the kernel has.
+// Determined by trying: containers may forbid what the kernel has.
 Availability shared_memory() {
   try {
     make_memory_file("probe");

@@ -52,7 +52,7 @@ class StarlingWorker final : public BenchWorker {
     fill_input(job, net_.rank(), net_.size(), data);
     runtime::run(net_.scheduler(), perform(net_, group_, job.op, data_));
     check_result(job, net_.rank(), net_.size(), data);
-    // All have read what they need before anybody's data changes.
+    // All have read what they need before any rank's data changes.
     runtime::run(net_.scheduler(), collective::barrier(net_, group_, kSubjectTag));
     std::fill(data.begin(), data.end(), 0.0F);
   }

@@ -143,7 +143,7 @@ void TrainBench::measure_all(int round) {
   for (Entry& entry : entries_) measure(entry, round);
 }
 
-// What fails once fails always: it is not tried again.
+// A subject that fails once fails always: it is not tried again.
 void TrainBench::measure(Entry& entry, int round) {
   if (!entry.run) return;
   const bool ours = entry.row.system == "starling";

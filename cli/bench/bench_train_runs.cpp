@@ -62,7 +62,7 @@ std::vector<std::pair<std::string, std::string>> same_for_all() {
           {"MALLOC_TOP_PAD_", "67108864"}};
 }
 
-// What it said last.
+// The last output of the command.
 std::string run(const BenchTrainOptions& options, const Words& command) {
   const CoreLimit cores(options.workers);
   CapturedProcess child(command, {.end_signal = SIGTERM, .environment = same_for_all()});

@@ -1,4 +1,4 @@
-// Lines of text over a Unix socket: how the benchmark talks to the ranks it measures.
+// Lines of text over a Unix socket: how the benchmark communicates with the ranks it measures.
 #pragma once
 
 #include <sys/socket.h>

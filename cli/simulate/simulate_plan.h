@@ -1,4 +1,4 @@
-// What `starling simulate` was asked for: from the words of the command line to a simulation.
+// The plan of `starling simulate`: from the words of the command line to a simulation.
 #pragma once
 
 #include <CLI/CLI.hpp>

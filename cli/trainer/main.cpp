@@ -82,9 +82,9 @@ int read_and_run(Rank rank, int argc, char** argv) {
   return run(plan);
 }
 
-// Who was lost is our launcher's to tell; one of the others says what that did to the run. Other launchers
-// end all processes with the first that ends, and name that one: the others give way to one who says it, and
-// say it themselves only if they still live then.
+// Our launcher reports the lost rank; one of the others reports the effect on the run. Other launchers end
+// all processes with the first that ends, and name that one: the others give way to the rank that reports,
+// and report themselves only if they still live then.
 void tell_loss(const PeerLost& loss, const join::RunEnvironment& environment) {
   const bool ours = !environment.arena.empty();
   const Rank speaker = !ours && loss.rank == 0 ? 1 : 0;

@@ -69,7 +69,7 @@ Cost halve(const Call& call, std::size_t index) {
   return between_seats(call, index, {steps, steps, call.count - own});
 }
 
-// The aligned blocks of 1, 2, 4, ... slices around the seat, but for the last, which is everything.
+// The aligned blocks of 1, 2, 4, ... slices around the seat, except the last, which is everything.
 Cost join_halves(const Call& call, std::size_t index) {
   const Fold fold(call.members);
   const std::size_t seat = fold.seat_of(index);

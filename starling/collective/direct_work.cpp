@@ -12,7 +12,7 @@ namespace starling::collective {
 
 namespace {
 
-// Small enough that everybody gets some of it, large enough that taking one costs nothing beside it.
+// Small enough that every member gets some, large enough that the cost of taking one is negligible.
 constexpr std::size_t kDirectPieceBytes = 32 << 10;
 constexpr std::size_t kLine = 64;
 

@@ -17,10 +17,10 @@ namespace starling::collective {
 
 namespace {
 
-// What a member sends to another at a time. Small enough that little is left to wait for when the link runs
-// dry, at the beginning and at the end; large enough that handing it over costs little.
+// The bytes that a member sends to another at a time. Small enough that little is left to wait for when the
+// link runs dry, at the beginning and at the end; large enough that the cost per message is small.
 constexpr std::size_t kHierarchicalPieceBytes = std::size_t{128} << 10;
-constexpr int kWindow = 8;  // chunks under way, so that there is always one for the link
+constexpr int kWindow = 8;  // chunks in progress, so that there is always one for the link
 
 // Where nobody shares a host, every member sends to every other.
 constexpr std::size_t kMostAlone = 8;

@@ -55,7 +55,7 @@ class ByteWriter {
   ByteWriter& put(Duration value) { return put<std::int64_t>(value.count()); }
   ByteWriter& put(Time value) { return put(value.time_since_epoch()); }
   ByteWriter& put_raw(std::span<const std::byte> data);
-  // With its length before it.
+  // Writes the length first.
   ByteWriter& put_block(std::span<const std::byte> data) {
     return put<std::uint64_t>(data.size()).put_raw(data);
   }
@@ -72,7 +72,7 @@ class ByteWriter {
   Bytes bytes_;
 };
 
-// The bytes must outlive it. Errors name `what` is read.
+// The bytes must outlive the reader. Errors name `what` is being read.
 class ByteReader {
  public:
   ByteReader(std::span<const std::byte> bytes, std::string what) : rest_(bytes), what_(std::move(what)) {}

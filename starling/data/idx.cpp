@@ -17,7 +17,7 @@ constexpr std::uint32_t kPictures = 0x00000803;
 constexpr std::uint32_t kLabels = 0x00000801;
 constexpr int kClasses = 10;
 constexpr std::uint32_t kMostSide = 4096;
-// Against small packed files that unpack to more than any machine has.
+// Guards against small packed files that unpack to more than any machine has.
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
 
 fs::path find_file(const fs::path& folder, std::string_view name) {

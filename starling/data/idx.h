@@ -20,8 +20,8 @@ ImageSet read_mnist(const std::filesystem::path& folder);
 // How many pictures there are for training. Refuses what read_mnist refuses and keeps no pictures.
 std::size_t count_mnist(const std::filesystem::path& folder);
 
-// Into a folder that is there, plain, replacing files of these names. InvalidArgument if the pictures are not
-// grey; Error if a file cannot be written. A file is there completely or not at all.
+// Writes into an existing folder, uncompressed, replacing files of these names. InvalidArgument if the
+// pictures are not grey; Error if a file cannot be written. A file is complete or absent.
 void write_idx(const std::filesystem::path& folder, const ImageSet& set);
 
 }  // namespace starling::data

@@ -8,7 +8,7 @@
 namespace starling::data {
 namespace {
 
-// Less does not make a test set that says anything.
+// A shorter text does not make a meaningful test set.
 constexpr std::uint64_t kLeastTextBytes = 1000;
 constexpr std::uint64_t kMostTextBytes = 1 << 30;
 

@@ -14,7 +14,7 @@ namespace starling::launch {
 
 namespace {
 
-// What is not taken at once is too much. Else errno says why.
+// A text that is not accepted at once is too long. Otherwise errno holds the error.
 bool send_all(int channel, std::string_view text) {
   const ssize_t sent = send(channel, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent >= 0) errno = EMSGSIZE;
@@ -88,7 +88,7 @@ LaunchedProcess::~LaunchedProcess() {
   if (err_.open) loop_.unwatch(err_.pipe.get());
 }
 
-// Who does not take a signal through a full channel has not taken those before it, either.
+// A process that cannot take a signal through a full channel has not taken those before it, either.
 void LaunchedProcess::signal(int number) const {
   if (!running()) return;
   if (!channel_.valid()) {
@@ -115,7 +115,7 @@ void LaunchedProcess::read_from(Stream& stream) {
 void LaunchedProcess::collect() {
   end_ = process_->wait();
   loop_.unwatch(handle_.get());
-  // An agent hands on what a shell says of a signal.
+  // An agent passes on a shell's exit code for a signal.
   const int code = end_.shell_code();
   if (channel_.valid() && started_ && code > 128 && code <= 128 + SIGRTMAX) end_ = {0, code - 128};
   channel_ = Descriptor();  // what an agent left behind on this host reads the end

@@ -46,7 +46,7 @@ class LaunchedProcess {
 
   pid_t pid() const { return process_->pid(); }
   bool running() const { return process_->running(); }
-  // To the program and its children, wherever they are.
+  // Signals the program and its children, wherever they are.
   void signal(int number) const;
   // Kills the process itself, an agent that does not come to its end.
   void abandon() const;

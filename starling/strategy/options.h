@@ -55,8 +55,8 @@ using OptionTexts = std::map<std::string, std::string>;
 // Values for all options of one strategy, checked.
 class Options {
  public:
-  // InvalidArgument for a name that `specs` do not have, for a value out of range, and for an option given
-  // where its condition does not hold. `owner` is the strategy's name, for the messages.
+  // InvalidArgument for a name that `specs` do not contain, for a value out of range, and for an option whose
+  // condition does not hold. `owner` is the strategy's name, for the messages.
   static Options parse(const std::vector<OptionSpec>& specs, std::string_view owner,
                        const OptionTexts& given);
 

@@ -47,7 +47,7 @@ class Replica {
   // parameters and other buffers as they are.
   NamedTensors named(std::span<const float> flat) const;
 
-  // Buffers of floats, and all else that everybody takes over from rank 0.
+  // Buffers of floats, and everything else that all workers take over from rank 0.
   std::vector<std::span<float>> extras() const;
   std::vector<std::span<std::byte>> fixed() const;
 

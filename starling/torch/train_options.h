@@ -55,7 +55,7 @@ struct TrainOptions {
   std::optional<std::filesystem::path> resume = {};  // folder with checkpoints
 };
 
-// What a run must have in common with the one whose checkpoint it goes on from.
+// The properties that a run must share with the one whose checkpoint it continues from.
 inline data::RunKeys run_keys(const TrainOptions& setting, std::size_t samples, const std::string& strategy,
                               int workers) {
   return {{"strategy", strategy},
@@ -71,7 +71,7 @@ inline data::RunKeys run_keys(const TrainOptions& setting, const std::string& st
   return run_keys(setting, training_samples(*setting.data), strategy, workers);
 }
 
-// Of one epoch and worker, with equal shards. InvalidArgument if there is less than one.
+// The steps of one worker in an epoch, with equal shards. InvalidArgument if there is less than one.
 inline std::uint64_t steps_per_epoch(std::size_t samples, std::size_t batch, int workers) {
   const std::uint64_t steps = samples / batch / static_cast<std::uint64_t>(workers);
   if (steps > 0) return steps;

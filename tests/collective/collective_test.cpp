@@ -22,7 +22,7 @@ using testing::kByMessages;
 using testing::vector_of;
 using testing::VirtualRanks;
 
-// What rank 1 of 3 is told about a call that it alone makes.
+// The error that rank 1 of 3 gets for a call that it alone makes.
 template <class Make>
 std::string refused_call(Make make) {
   VirtualRanks ranks(3);

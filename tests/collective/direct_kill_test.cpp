@@ -21,7 +21,7 @@ namespace starling::collective {
 namespace {
 
 constexpr int kForkedRanks = 4;
-constexpr std::size_t kForkedCount = 150'000;  // several pieces for each, the last one odd
+constexpr std::size_t kForkedCount = 150'000;  // several pieces for each member, the last one odd
 
 std::int32_t brought_by(Rank rank, std::size_t i) {
   return static_cast<std::int32_t>(i % 977) * (rank + 1) + rank;
@@ -171,7 +171,7 @@ TEST(DirectKillTest, AMemberThatNeverComesLeavesOldData) {
   EXPECT_EQ(Aftermath(ranks.wait()).reports, (std::map<int, int>{{kOld, 3}}));
 }
 
-// The others end because of it, and say so before we come: it is still the dead one that matters.
+// The others end because of it, and say so before we arrive: the dead one still matters.
 TEST(DirectKillTest, TheDeadAreNamedNotThoseWhoLeftForThem) {
   launch::ForkedRanks ranks(kForkedRanks, [](transport::Transport& net) {
     if (net.rank() == 1) raise(SIGKILL);

@@ -39,7 +39,7 @@ VirtualRanks::Link slow_link() {
 }
 
 // Runs the call on all ranks once per event of its life, with `victim` killed at that event. check(before,
-// after, lost) sees the data of each survivor. Returns how many survivors were told of the loss.
+// after, lost) sees the data of each survivor. Returns how many survivors got the error.
 template <class MakeTask, class Check>
 int kill_at_every_event(int members, Rank victim, std::uint64_t seed, const MakeTask& make,
                         const Check& check) {

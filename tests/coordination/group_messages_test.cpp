@@ -73,7 +73,7 @@ TEST(GroupMessage, HasAFixedSizeAndAVersion) {
   EXPECT_THROW(message_from(bytes), Error);
 }
 
-// Whatever comes is a note or an Error.
+// Any bytes are a message or an Error.
 TEST(GroupMessage, DamagedBytesDoNoHarm) {
   Random random(2);
   int refused = 0;

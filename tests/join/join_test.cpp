@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "starling/core/byte_codec.h"
 #include "starling/core/error.h"
 #include "starling/join/host_identity.h"
 #include "starling/join/rendezvous.h"
@@ -135,7 +136,8 @@ TEST(Join, AProcessThatIsNotHeardOfIsNamed) {
       const auto engine = transport::wire::make_ucx(1);
       RendezvousAddress point = parse_rendezvous_address(environment.rendezvous, "");
       point.token = environment.token;
-      meet(point, 1, 2, concat("another\n1 s\nucx\n", engine->card()), std::chrono::seconds(60));
+      meet(point, 1, 2, concat(kWireVersion, "\nanother\n1 s\nucx\n", engine->card()),
+           std::chrono::seconds(60));
       check(read(noticed[0], &word, 1) == 1, "being missed");
       raise(SIGKILL);
     }

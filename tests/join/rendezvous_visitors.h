@@ -107,7 +107,7 @@ class Visitor {
       throw Error(concat("connect: ", std::strerror(errno)));
     }
   }
-  // At the other end.
+  // The other end of a connection.
   explicit Visitor(Descriptor socket) : socket_(std::move(socket)) {}
 
   // The peer may have closed in the middle.

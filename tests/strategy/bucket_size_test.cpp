@@ -20,7 +20,7 @@ using testing::with;
 
 constexpr int kFusionWorkers = 16;
 constexpr std::uint64_t kTrials = 12;
-constexpr std::uint64_t kStepsOfTrial = 6;  // of which the first does not count
+constexpr std::uint64_t kStepsOfTrial = 6;  // the first does not count
 
 struct FusionCase {
   std::string model;
@@ -50,7 +50,7 @@ double step_seconds(const FusionCase& which, const std::string& fusion, std::uin
   return seconds_of(begins.at(steps) - begins.at(steps - 1));
 }
 
-// Those that take a second or two to simulate.
+// Cases that take a second or two to simulate.
 std::vector<FusionCase> cases() {
   std::vector<FusionCase> cases;
   for (const char* model : {"resnet50", "densenet201", "bert-base"}) {

@@ -75,7 +75,8 @@ TEST(RipplesWaiting, WithTheFilterNoMoreThanTheFirstSectionAndALittle) {
     for (const OptionTexts& options : kFiltered) {
       const Waiting found = waiting(options, slow_step);
       EXPECT_LE(found.for_the_slow.back(), slow_step - kStep + found.slow_sections * kStep + kTransfers);
-      // The same for whoever else is invited: each synchronisation waits for one that is due in a section.
+      // The same for any other invited worker: each synchronisation waits for one that is due within a
+      // section.
       EXPECT_LE(found.in_total.back(), slow_step - kStep + kWaitingSteps * kStep + kTransfers);
     }
   }

@@ -94,7 +94,7 @@ class Ucx final : public Engine {
   std::list<Coming> coming_;
 };
 
-// One that is readable when one of these is.
+// A descriptor that is readable when either of these is.
 Descriptor joined_descriptor(int first, int second) {
   Descriptor joined(epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};

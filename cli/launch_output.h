@@ -1,4 +1,4 @@
-// What a run of somebody's own program leaves: `starling launch --out DIR -- ./program`.
+// The files that a run of a user's own program leaves: `starling launch --out DIR -- ./program`.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -176,7 +176,7 @@ std::optional<double> TrainBench::rate_of(std::string_view system, const Slow& s
   return entry == nullptr ? std::nullopt : entry->row.rate();
 }
 
-// Of the round that goes on.
+// The time of the current round.
 double TrainBench::plain_seconds() const {
   const Entry* const plain = find("plain", options_.slow);
   if (plain->row.rates.empty()) throw Error("without the plain loops it is not known how long to train");

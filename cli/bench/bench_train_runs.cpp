@@ -80,7 +80,7 @@ TrainMeasurement measured(const BenchTrainOptions& options, const StepEnds& ends
   return {.rate = timed.steps * samples / timed.seconds, .seconds = timed.seconds, .shares = {}};
 }
 
-// Of those that tell themselves when their steps ended.
+// For contestants that report themselves when their steps ended.
 TrainMeasurement measured(const BenchTrainOptions& options, const std::string& line) {
   const Json json = Json::parse(line, nullptr, false);
   if (!json.is_object() || !json.contains("step_ends")) {

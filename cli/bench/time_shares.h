@@ -19,7 +19,7 @@ struct TimeShares {
 
 // From the summary of a run.
 TimeShares shares_in(const nlohmann::json& summary);
-// Of at least one.
+// There must be at least one.
 TimeShares mean_of(const std::vector<TimeShares>& all);
 
 // "80 % computing, 5 % waiting for others, 10 % transferring, 5 % updating and the rest"

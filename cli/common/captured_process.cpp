@@ -88,7 +88,7 @@ std::string CapturedProcess::output() const {
 }
 
 std::string CapturedProcess::last_words() {
-  // Those who are about to die of the same error may say so; then the rest is ended.
+  // Processes that are about to die of the same error may say so; then the rest is ended.
   const bool by_itself = wait(std::chrono::seconds(1));
   std::string words = output_.valid() ? last_line(output()) : "";
   end();

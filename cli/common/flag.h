@@ -33,7 +33,8 @@ class Given {
   std::string text_;
 };
 
-// What the word behind a flag may be. `read` throws InvalidArgument, a line that starts with the flag.
+// The values that the word behind a flag may have. `read` throws InvalidArgument, a line that starts with the
+// flag.
 template <class Value>
 struct Grammar {
   std::string type;  // in the help: "N", "TIME"

@@ -12,7 +12,7 @@
 
 namespace starling::cli {
 
-// What makes this process a worker, besides its flags.
+// The facts that make this process a worker, besides its flags.
 struct TrainLaunched {
   Rank rank = 0;
   std::vector<std::pair<std::string, std::string>> variables;

@@ -112,7 +112,7 @@ void read_feed(const TrainFlags& flags, TrainPlan& plan) {
   plan.setting.dynamic_shards = flags.shards == "dynamic";
 }
 
-// What the files of this host say. Returns the number of samples for training.
+// Reads the files of this host. Returns the number of samples for training.
 std::size_t check_data(const TrainPlan& plan) {
   const data::Description set = data::describe(plan.data, "--data");
   if (set.is_text != torch::learns_text(plan.setting.model)) {

@@ -1,4 +1,4 @@
-// What `starling train` was asked for: from the values of its flags to a run.
+// The plan of `starling train`: from the values of its flags to a run.
 #pragma once
 
 #include <optional>

@@ -29,7 +29,7 @@ Cost ring_all_gather(const Call& call, std::size_t index) {
   return ring_reduce_scatter(call, (index + 1) % call.members);
 }
 
-// What folding adds: two steps, and the vector once by each member of a pair.
+// Folding adds two steps, and each member of a pair sends the vector once.
 Cost fold_cost(const Call& call, std::size_t index) {
   const Fold fold(call.members);
   if (fold.extras() == 0) return {};

@@ -7,8 +7,8 @@
 
 #include "starling/collective/direct.h"
 #include "starling/collective/doubling.h"
-#include "starling/collective/passage.h"
 #include "starling/collective/staging.h"
+#include "starling/collective/two_level_transfer.h"
 #include "starling/core/partition.h"
 #include "starling/core/text.h"
 #include "starling/runtime/scope.h"
@@ -147,10 +147,10 @@ Task<> hierarchical_all_reduce(Transport& net, SharedGroup group, Data data, Red
   Undo undo(net);
   const auto reduce = [&](std::size_t number, Data chunk) -> Task<> {
     Stage stage(net, chunk, how);
-    Passage passage(net, view, equal_blocks(view, chunk.count), stage.copy(), operation_of(how),
-                    chunk_tag(tag, number));
-    co_await passage.reduce();
-    co_await passage.gather();
+    TwoLevelTransfer transfer(net, view, equal_blocks(view, chunk.count), stage.copy(), operation_of(how),
+                              chunk_tag(tag, number));
+    co_await transfer.reduce();
+    co_await transfer.gather();
     undo.keep(chunk);
     stage.write_back(0, chunk.count, divisor);
   };
@@ -163,16 +163,17 @@ Task<> hierarchical_reduce_scatter(Transport& net, SharedGroup group, Data data,
   const double divisor = co_await exchange_divisor(net, group, data.type, how, tag);
   const HostView view(net, group);
   Stage stage(net, data, how);
-  Passage passage(net, view, blocks_of_members(view, data.count), stage.copy(), operation_of(how), tag);
-  co_await passage.reduce();
+  TwoLevelTransfer transfer(net, view, blocks_of_members(view, data.count), stage.copy(), operation_of(how),
+                            tag);
+  co_await transfer.reduce();
   const Slice own = slice_of(data.count, group.size(), index_in(group, net.rank()));
   stage.write_back(own.begin, own.end, divisor);
 }
 
 Task<> hierarchical_all_gather(Transport& net, SharedGroup group, Data data, Tag tag) {
   const HostView view(net, group);
-  Passage passage(net, view, blocks_of_members(view, data.count), data, ReduceOp::kSum, tag);
-  co_await passage.gather();
+  TwoLevelTransfer transfer(net, view, blocks_of_members(view, data.count), data, ReduceOp::kSum, tag);
+  co_await transfer.gather();
 }
 
 Task<> hierarchical_broadcast(Transport& net, SharedGroup group, Rank root, Data data, Tag tag) {

@@ -2,8 +2,8 @@
 // link, and between hosts every member drives a slice of its own, so that all of them fill the host's link
 // together.
 //
-// passage.h describes what happens to a part of the data. For M bytes on h hosts each host sends 2 (h-1)/h M
-// and receives as much, at the same time, which is the least possible.
+// two_level_transfer.h describes what happens to a part of the data. For M bytes on h hosts each host sends 2
+// (h-1)/h M and receives as much, at the same time, which is the least possible.
 //
 // Large data goes in chunks, several of which are in progress at once: while one is on the link others are
 // summed in memory. The halves go as one, because their slices are where the caller wants them. There one

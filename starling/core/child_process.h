@@ -69,7 +69,7 @@ class ChildProcess {
   ProcessEnd end_;
 };
 
-// What exec takes: pointers to the words, which must outlive it, and a null pointer.
+// The arguments of exec: pointers to the words, which must outlive them, and a null pointer.
 std::vector<char*> argv_of(const std::vector<std::string>& words);
 
 }  // namespace starling

@@ -23,7 +23,7 @@ struct WorkerState {
   std::vector<std::byte> program = {};  // of the training program: its optimiser, its random numbers
 };
 
-// What must be the same in the run that goes on: "model" is "lenet", ...
+// Values that must be the same in the run that goes on: "model" is "lenet", ...
 using RunKeys = std::map<std::string, std::string>;
 
 class CheckpointFiles {

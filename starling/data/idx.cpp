@@ -60,7 +60,7 @@ std::uint32_t read_side(InputFile& file, int header_bytes, std::string_view what
   return side;
 }
 
-// What a header promises to follow it.
+// The data that a header promises.
 struct Promise {
   std::uint64_t bytes = 0;
   unsigned header_bytes = 0;
@@ -84,7 +84,7 @@ void check_size(const InputFile& file, const Promise& promise) {
     file.refuse(concat("has bytes behind its end", promise.expected()));
 }
 
-// What follows the header and is all that does.
+// Reads the data behind the header; nothing may follow it.
 std::vector<std::uint8_t> read_rest(InputFile& file, const Promise& promise) {
   check_size(file, promise);
   std::vector<std::uint8_t> rest(promise.bytes);

@@ -8,7 +8,7 @@
 
 namespace starling::data {
 
-// What write_idx leaves, in this order.
+// The files that write_idx leaves, in this order.
 inline constexpr std::string_view kIdxFiles[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
                                                  "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
 

@@ -29,7 +29,7 @@ using transport::wire::MpiWorld;
 
 constexpr Tag kHere = ~Tag{0} - 1;
 
-// What a process brings to the rendezvous: the version of its messages, its host, the silence that it allows
+// A process brings to the rendezvous: the version of its messages, its host, the silence that it allows
 // the others, the name of its engine or "none", and how that is reached.
 struct Card {
   std::string host = {};

@@ -1,4 +1,4 @@
-// What a launcher wants of the programs that it starts besides their training: files, an end, progress.
+// A launcher's wishes for the programs that it starts, besides their training: files, an end, progress.
 #pragma once
 
 #include <cstdint>

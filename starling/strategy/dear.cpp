@@ -182,7 +182,7 @@ bool share_links(const Worker& self) {
   return hosts.size() > 1 && hosts.size() < static_cast<std::size_t>(self.workers());
 }
 
-// Of both halves: those that send as little as possible, whatever the size of the bucket. Where workers share
+// Both halves use the algorithm that sends least, whatever the size of the bucket. Where workers share
 // links, two levels cross them least, and the ring, for which they need not stand together, once a step.
 // Elsewhere halving has fewer steps.
 collective::Choice halves_for(Worker& self) {

@@ -1,5 +1,5 @@
-// What a LibTorch program has besides its model that a checkpoint must hold: the state of its optimiser and
-// of LibTorch's random numbers.
+// The state of a LibTorch program besides its model, for checkpoints: its optimiser's and that of LibTorch's
+// random numbers.
 #pragma once
 
 #include <torch/torch.h>

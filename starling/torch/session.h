@@ -123,7 +123,7 @@ class Session {
   Duration elapsed() const;
   // Rank 0, after finish(): the records of all ranks, once, if SessionOptions::keep_record is set.
   std::vector<record::RankRecord> collect();
-  // What the user should know of the emulated speed; empty: nothing.
+  // A remark for the user if the emulated speed could not be kept; empty: it was.
   std::string emulation_complaint() const;
 
  private:

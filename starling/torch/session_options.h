@@ -1,4 +1,4 @@
-// What a LibTorch program may tell its session. All of it has a default, and must be the same on all workers.
+// The options of a LibTorch program's session. Each has a default and must be the same on all workers.
 #pragma once
 
 #include <chrono>

@@ -53,7 +53,7 @@ Places shared_places(CLI::App& app) {
   return places;
 }
 
-// What the flag's checks say; empty: the word is fine.
+// The complaint of the flag's checks; empty: the word is fine.
 std::string complaint(CLI::Option& option, const std::string& word) {
   std::string text = word;
   return option.get_validator(0)->operator()(text);

@@ -33,7 +33,7 @@ std::int32_t total(std::size_t i) {
   return sum;
 }
 
-// What a survivor reports through its exit code.
+// A survivor reports this through its exit code.
 enum Report : int { kComplete = 10, kOld = 11, kMixture = 12, kWrongError = 13 };
 
 int judge(std::span<const std::int32_t> data, Rank rank, bool lost) {

@@ -32,7 +32,7 @@ struct Said {
   std::string text;
 };
 
-// What the command writes.
+// The output of the command.
 Said run(const std::vector<std::string>& command, ChildOptions options = {}) {
   DescriptorPair pipe = make_pipe();
   options.output = options.errors = pipe.second.get();

@@ -46,7 +46,7 @@ TEST(Load, RefusesOtherNames) {
   EXPECT_EQ(dataset_refusal("glyphs:7"), "--data: bad data 'glyphs:7'; glyphs takes nothing behind its name");
 }
 
-// What a launcher knows is what the workers find.
+// The launcher knows what the workers will find.
 void expect_described(const std::string& name) {
   const Description described = describe(name, "--data");
   const DataSet loaded = load(name, "--data");

@@ -65,7 +65,7 @@ class Crowd {
       }));
     }
   }
-  // What each has got; throws what one has thrown.
+  // The cards that each has got; throws what one has thrown.
   std::vector<std::vector<std::string>> all() {
     std::vector<std::vector<std::string>> got;
     for (auto& rank : ranks_) got.push_back(rank.get());

@@ -10,7 +10,7 @@
 namespace starling::launch {
 namespace {
 
-// What the lines wrote.
+// The text that the lines wrote.
 std::string written(PrefixedLines::Progress progress, std::string_view text) {
   DescriptorPair pipe = make_pipe();
   PrefixedLines lines("[0] ", pipe.second.get(), progress);

@@ -2,7 +2,7 @@
 // when the backward pass has filled it. What the schedules have in common; each of them says how the plan is
 // made and what is done with a bucket.
 //
-// Of a round, which is the transfers of one step, the last may still be under way when the next step has
+// A round is the transfers of one step. Its last ones may still be under way when the next step has
 // begun: they have arrived before the forward pass uses their sections.
 #pragma once
 
@@ -50,7 +50,7 @@ class BucketSchedule : public StepListener {
   virtual std::size_t jobs() const { return buckets().size(); }  // of a round
   virtual void opened() {}                                       // a round, before the first is filled
   virtual void filled(std::size_t bucket) = 0;
-  // What a numbered transfer exchanges, and what follows when it has been exchanged.
+  // Says what a numbered transfer exchanges, and is told when it has been exchanged.
   virtual Transfer transfer(std::size_t job, Tag tag) { return average(job, tag); }
   virtual void transferred(std::size_t job) { arrive(job); }
   // Before a plan is replaced, with nothing under way.
@@ -58,7 +58,7 @@ class BucketSchedule : public StepListener {
   // Whether the plan may be another in the next round, and the plan if it is.
   virtual bool may_replan() const { return fusion_.tuned(); }
   virtual Task<collective::Buckets> replan();
-  // What else must be the same on all workers.
+  // A number for everything else that must be the same on all workers.
   virtual std::uint64_t kind() const = 0;
 
   Worker& self() { return self_; }

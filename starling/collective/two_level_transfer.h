@@ -40,9 +40,9 @@ Blocks equal_blocks(const HostView& view, std::size_t count);
 // The slices of each host's members, which are consecutive in the group.
 Blocks blocks_of_members(const HostView& view, std::size_t count);
 
-class Passage {
+class TwoLevelTransfer {
  public:
-  Passage(Transport& net, const HostView& view, Blocks blocks, Data data, ReduceOp op, Tag tag)
+  TwoLevelTransfer(Transport& net, const HostView& view, Blocks blocks, Data data, ReduceOp op, Tag tag)
       : net_(net), view_(view), blocks_(std::move(blocks)), data_(data), op_(op), tag_(tag) {}
 
   // The way in: afterwards this member has its part of its host's block, reduced over all.

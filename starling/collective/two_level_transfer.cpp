@@ -1,4 +1,4 @@
-#include "starling/collective/passage.h"
+#include "starling/collective/two_level_transfer.h"
 
 #include <algorithm>
 #include <deque>
@@ -58,14 +58,14 @@ Blocks blocks_of_members(const HostView& view, std::size_t count) {
 }
 
 template <class Visitor>
-void Passage::meet(std::size_t host, std::size_t of_block, Visitor visit) const {
+void TwoLevelTransfer::meet(std::size_t host, std::size_t of_block, Visitor visit) const {
   for (std::size_t seat = 0; seat < view_.hosts()[host].size(); ++seat) {
     const Slice common = overlap(own_part(of_block), view_.part(blocks_[of_block], host, seat));
     if (common.size() > 0) visit(view_.hosts()[host][seat], common);
   }
 }
 
-Task<> Passage::reduce_locally(std::size_t of_block) {
+Task<> TwoLevelTransfer::reduce_locally(std::size_t of_block) {
   const Group& local = view_.local();
   if (local.size() == 1) co_return;
   const Data block = at(blocks_[of_block]);
@@ -75,7 +75,7 @@ Task<> Passage::reduce_locally(std::size_t of_block) {
   co_await half;
 }
 
-Task<> Passage::gather_locally(std::size_t of_block) {
+Task<> TwoLevelTransfer::gather_locally(std::size_t of_block) {
   const Group& local = view_.local();
   if (local.size() == 1) co_return;
   const Data block = at(blocks_[of_block]);
@@ -84,7 +84,7 @@ Task<> Passage::gather_locally(std::size_t of_block) {
   co_await half;
 }
 
-Task<> Passage::reduce() {
+Task<> TwoLevelTransfer::reduce() {
   const std::size_t hosts = view_.hosts().size();
   const Slice own = own_part(view_.host);
   const std::size_t bytes = own.size() * size_of(data_.type);
@@ -113,7 +113,7 @@ Task<> Passage::reduce() {
   for (auto& sending : sent) co_await sending;
 }
 
-Task<> Passage::gather() {
+Task<> TwoLevelTransfer::gather() {
   const std::size_t hosts = view_.hosts().size();
   std::vector<Receives> received(hosts);
   Sends sent;

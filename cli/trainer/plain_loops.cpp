@@ -70,6 +70,7 @@ std::vector<double> read_ends(std::FILE* file) {
 void run_plain_loops(const TrainPlan& plan) {
   FinishedCount finished;
   std::vector<File> files;
+  files.reserve(static_cast<std::size_t>(plan.workers));
   for (int worker = 0; worker < plan.workers; ++worker) files.push_back(temporary_file());
   const auto origin = steady_clock::now();
   launch::ForkedRanks ranks(plan.workers, [&](const transport::Transport& net) {

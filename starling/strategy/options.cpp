@@ -72,6 +72,7 @@ const OptionSpec& find(const std::vector<OptionSpec>& specs, std::string_view ow
   if (const OptionSpec* const spec = find_option(specs, name, concat("strategy ", owner, ", option ")))
     return *spec;
   std::vector<std::string_view> names;
+  names.reserve(specs.size());
   for (const OptionSpec& spec : specs) names.push_back(spec.name);
   const std::string_view meant = nearest(name, names);
   throw InvalidArgument(concat("strategy ", owner, " has no option '", name, "'",

@@ -65,7 +65,7 @@ int find_host(const Cluster& cluster, std::string_view text, std::string_view wh
 }
 
 void add_fault(Cluster& cluster, const Fault& fault, std::string_view what) {
-  const bool of_host = fault.kind == Fault::Kind::kLink;
+  const bool of_host = is_of_host(fault.kind);
   const std::size_t subjects = of_host ? cluster.hosts.size() : cluster.workers.size();
   if (fault.subject < 0 || static_cast<std::size_t>(fault.subject) >= subjects) {
     throw InvalidArgument(

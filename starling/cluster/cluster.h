@@ -36,13 +36,17 @@ struct WorkerSpec {
 };
 
 struct Fault {
-  enum class Kind { kSlow, kPause, kLink, kKill };
+  // A paused worker computes nothing; one that is stopped does not even answer. Hosts that are cut off reach
+  // each other and no other host.
+  enum class Kind { kSlow, kPause, kLink, kKill, kStop, kCut };
   Kind kind = Kind::kSlow;
-  int subject = 0;  // a worker; for kLink a host
+  int subject = 0;  // a worker; for kLink and kCut a host
   Time from{};
   Time to = Time(kForever);  // none for kKill
   double factor = 1;         // kSlow: multiplies the step time; kLink: divides the bandwidth
 };
+
+inline bool is_of_host(Fault::Kind kind) { return kind == Fault::Kind::kLink || kind == Fault::Kind::kCut; }
 
 struct Cluster {
   std::vector<HostSpec> hosts;

@@ -127,17 +127,19 @@ constexpr std::string_view kSlowKeys[] = {"kind", "worker", "factor", "from", "t
 constexpr std::string_view kPauseKeys[] = {"kind", "worker", "from", "to"};
 constexpr std::string_view kLinkKeys[] = {"kind", "host", "factor", "from", "to"};
 constexpr std::string_view kKillKeys[] = {"kind", "worker", "at"};
-constexpr FaultForm kFaultForms[] = {{"slow", Fault::Kind::kSlow, kSlowKeys},
-                                     {"pause", Fault::Kind::kPause, kPauseKeys},
-                                     {"link", Fault::Kind::kLink, kLinkKeys},
-                                     {"kill", Fault::Kind::kKill, kKillKeys}};
+constexpr std::string_view kCutKeys[] = {"kind", "host", "from", "to"};
+constexpr FaultForm kFaultForms[] = {
+    {"slow", Fault::Kind::kSlow, kSlowKeys},  {"pause", Fault::Kind::kPause, kPauseKeys},
+    {"link", Fault::Kind::kLink, kLinkKeys},  {"kill", Fault::Kind::kKill, kKillKeys},
+    {"stop", Fault::Kind::kStop, kPauseKeys}, {"cut", Fault::Kind::kCut, kCutKeys}};
 
 const FaultForm& fault_form(const TomlTable& table) {
   const std::string kind = needed(table, "kind", "in [[fault]]", table.text("kind"));
   for (const FaultForm& form : kFaultForms) {
     if (form.name == kind) return form;
   }
-  throw InvalidArgument(concat(table.at("kind"), ": unknown '", kind, "'; allowed: slow, pause, link, kill"));
+  throw InvalidArgument(
+      concat(table.at("kind"), ": unknown '", kind, "'; allowed: slow, pause, link, kill, stop, cut"));
 }
 
 void read_fault(const TomlTable& table, Cluster& cluster) {
@@ -145,18 +147,19 @@ void read_fault(const TomlTable& table, Cluster& cluster) {
   const std::string where = concat("in a [[fault]] of kind ", form.name);
   table.allow(form.keys, where);
   Fault fault{.kind = form.kind};
-  if (form.kind == Fault::Kind::kLink) {
+  if (is_of_host(form.kind)) {
     const std::string host = needed(table, "host", where, table.text_or_integer("host"));
     fault.subject = find_host(cluster, host, concat(table.at("host"), ": '", host, "'"));
   } else {
     fault.subject = needed(table, "worker", where, table.integer("worker", 0, last(cluster)));
   }
-  if (form.kind == Fault::Kind::kSlow || form.kind == Fault::Kind::kLink) {
+  const bool has_factor = form.kind == Fault::Kind::kSlow || form.kind == Fault::Kind::kLink;
+  if (has_factor) {
     fault.factor = needed(table, "factor", where, table.number("factor", kMinFactor, kMaxFactor));
   }
   const std::string_view begin = form.kind == Fault::Kind::kKill ? "at" : "from";
   const auto from = table.duration(begin);
-  if (form.kind == Fault::Kind::kKill || form.kind == Fault::Kind::kPause) needed(table, begin, where, from);
+  if (!has_factor) needed(table, begin, where, from);
   fault.from = Time(from.value_or(Duration{}));
   fault.to = Time(table.duration("to").value_or(kForever));
   add_fault(cluster, fault, table.at(table.has("to") ? "to" : begin));

@@ -23,6 +23,8 @@ constexpr Form kPause{"--pause", Fault::Kind::kPause, "WORKER@FROM or WORKER@FRO
 constexpr Form kLink{"--link-slow", Fault::Kind::kLink,
                      "HOST:FACTOR, HOST:FACTOR@FROM or HOST:FACTOR@FROM-TO"};
 constexpr Form kKill{"--kill", Fault::Kind::kKill, "WORKER@AT"};
+constexpr Form kStop{"--stop", Fault::Kind::kStop, "WORKER@FROM or WORKER@FROM-TO"};
+constexpr Form kCut{"--cut", Fault::Kind::kCut, "HOST@FROM or HOST@FROM-TO"};
 
 // "0:4@10s-20s" cut into "0", "4", "10s-20s".
 struct Parts {
@@ -85,8 +87,8 @@ void apply_fault(const Form& form, std::string_view text, Cluster& cluster) {
   const Parts parts = cut_parts(text);
   Fault fault = read_fault(form, text, parts);
   const std::string what = concat(form.flag, ": '", text, "'");
-  fault.subject = form.kind == Fault::Kind::kLink ? find_host(cluster, parts.subject, what)
-                                                  : worker_number(parts.subject);
+  fault.subject =
+      is_of_host(form.kind) ? find_host(cluster, parts.subject, what) : worker_number(parts.subject);
   add_fault(cluster, fault, what);
 }
 
@@ -157,8 +159,9 @@ Cluster make_cluster(const ClusterFlags& flags) {
   apply_defaults(flags, cluster);
   apply_all(flags.join, [&](const std::string& text) { apply_join(text, cluster); });
   check_start(cluster, "--join");
-  for (const auto& [form, texts] : {std::pair(&kSlow, &flags.slow), std::pair(&kPause, &flags.pause),
-                                    std::pair(&kLink, &flags.link), std::pair(&kKill, &flags.kill)}) {
+  for (const auto& [form, texts] :
+       {std::pair(&kSlow, &flags.slow), std::pair(&kPause, &flags.pause), std::pair(&kLink, &flags.link),
+        std::pair(&kKill, &flags.kill), std::pair(&kStop, &flags.stop), std::pair(&kCut, &flags.cut)}) {
     apply_all(*texts, [&, form = form](const std::string& text) { apply_fault(*form, text, cluster); });
   }
   return cluster;
@@ -167,7 +170,7 @@ Cluster make_cluster(const ClusterFlags& flags) {
 void check_form(std::string_view flag, std::string_view text) {
   for (const std::string& part : split_list(text)) {
     const Parts parts = cut_parts(part);
-    for (const Form* const form : {&kSlow, &kPause, &kLink, &kKill}) {
+    for (const Form* const form : {&kSlow, &kPause, &kLink, &kKill, &kStop, &kCut}) {
       if (form->flag == flag) read_fault(*form, part, parts);
     }
     if (flag == "--join") read_join(part, parts);

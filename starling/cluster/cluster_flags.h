@@ -23,6 +23,8 @@ struct ClusterFlags {
   std::vector<std::string> pause{};  // --pause 3@5s-8s
   std::vector<std::string> link{};   // --link-slow 1:10, --link-slow 1:10@5s-8s
   std::vector<std::string> kill{};   // --kill 2@15s
+  std::vector<std::string> stop{};   // --stop 2@15s-25s
+  std::vector<std::string> cut{};    // --cut 1@15s-25s
   std::vector<std::string> join{};   // --join 3@10s
 };
 
@@ -30,8 +32,8 @@ struct ClusterFlags {
 // Throws InvalidArgument, one line that starts with the flag.
 Cluster make_cluster(const ClusterFlags& flags);
 
-// The form of what follows --slow, --pause, --link-slow, --kill or --join, whatever the cluster is like.
-// Throws InvalidArgument, one line that starts with the flag.
+// The form of what follows --slow, --pause, --link-slow, --kill, --stop, --cut or --join, whatever the
+// cluster is like. Throws InvalidArgument, one line that starts with the flag.
 void check_form(std::string_view flag, std::string_view text);
 
 }  // namespace starling::cluster

@@ -9,20 +9,22 @@ namespace {
 std::vector<Fault> faults_of(const Cluster& cluster, Rank worker) {
   std::vector<Fault> faults;
   for (const Fault& fault : cluster.faults) {
-    if (fault.kind != Fault::Kind::kLink && fault.subject == worker) faults.push_back(fault);
+    if (!is_of_host(fault.kind) && fault.subject == worker) faults.push_back(fault);
   }
   return faults;
 }
 
-bool changes_rate(const Fault& fault) {
-  return fault.kind == Fault::Kind::kSlow || fault.kind == Fault::Kind::kPause;
+bool computes_nothing(const Fault& fault) {
+  return fault.kind == Fault::Kind::kPause || fault.kind == Fault::Kind::kStop;
 }
+
+bool changes_rate(const Fault& fault) { return fault.kind == Fault::Kind::kSlow || computes_nothing(fault); }
 
 double rate_at(Time time, double speed, std::span<const Fault> faults) {
   double rate = speed;
   for (const Fault& fault : faults) {
     if (!changes_rate(fault) || time < fault.from || time >= fault.to) continue;
-    rate = fault.kind == Fault::Kind::kPause ? 0 : rate / fault.factor;
+    rate = computes_nothing(fault) ? 0 : rate / fault.factor;
   }
   return rate;
 }

@@ -49,7 +49,7 @@ struct Ledger {
 
   // serial of the posting << 16 | rank that aborted << 2 | Verdict.
   alignas(64) std::atomic<std::uint64_t> verdict;
-  std::atomic<std::uint64_t> left[kMaxMembers / 64];  // by rank: it is done with this exchange
+  std::atomic<std::uint64_t> left[kMaxMembers / 64];  // by member: it is done with this exchange
   alignas(64) std::atomic<std::uint64_t> pieces[kMaxPieces];
 
   static std::uint64_t word(std::uint64_t serial, Verdict verdict, Rank aborted_by = 0) {
@@ -59,8 +59,9 @@ struct Ledger {
   static Rank aborter_of(std::uint64_t word) { return static_cast<Rank>(word >> 2 & 0x3fff); }
   static std::uint64_t serial_of(std::uint64_t word) { return word >> 16; }
 
-  bool has_left(Rank rank) const { return (left[rank / 64].load() >> (rank % 64) & 1) != 0; }
-  void note_left(Rank rank) { left[rank / 64].fetch_or(std::uint64_t{1} << (rank % 64)); }
+  // By the place in the group, because ranks may be greater than the number of members.
+  bool has_left(std::size_t member) const { return (left[member / 64].load() >> (member % 64) & 1) != 0; }
+  void note_left(std::size_t member) { left[member / 64].fetch_or(std::uint64_t{1} << (member % 64)); }
 };
 
 // The state of a piece of work in one word: its worker, and how far it got. Two steps per block: the sum is

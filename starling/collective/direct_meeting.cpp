@@ -322,8 +322,8 @@ std::function<bool()> Meeting::all_left() const {
           serial = first.serial] {
     const std::uint64_t word = posting->state.load();
     if (Posting::serial_of(word) != serial || Posting::state_of(word) == Posting::kFree) return true;
-    for (const Rank rank : group) {
-      if (!common.has_left(rank) && !memory.gone(rank)) return false;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (!common.has_left(i) && !memory.gone(group[i])) return false;
     }
     return true;
   };
@@ -335,7 +335,7 @@ void Meeting::leave() {
   }
   const Member& self = members_[self_];
   history_.reusable[self.slot] = all_left();
-  ledger().note_left(self.rank);
+  ledger().note_left(self_);
   self.posting->state.store(Posting::word(self.serial, Posting::kLeft));
   stage_ = Stage::kGone;
 }

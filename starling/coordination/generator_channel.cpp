@@ -11,7 +11,7 @@ using runtime::Task;
 Task<> GeneratorChannel::listen() {
   try {
     for (;;) {
-      const transport::Letter letter = co_await net_.recv_any(tags_.to_worker, kForever);
+      const transport::Letter letter = co_await net_.recv_any(tags_.to_worker, transport::Idle::kYes);
       const GroupMessage note = message_from(letter.bytes);
       if (note.epoch < epoch_) continue;
       if (note.verb == GroupMessage::Verb::kCensus) {

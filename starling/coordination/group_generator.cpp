@@ -61,7 +61,8 @@ GroupTable::Tally GroupGenerator::tally() const {
 Task<> GroupGenerator::listen() {
   try {
     for (;;) {
-      const transport::Letter letter = co_await net_.recv_any(setting_.tags.to_generator, kForever);
+      const transport::Letter letter =
+          co_await net_.recv_any(setting_.tags.to_generator, transport::Idle::kYes);
       handle(letter.from, message_from(letter.bytes));
     }
   } catch (const PeerLost&) {  // no worker is left

@@ -4,7 +4,9 @@
 #include <array>
 #include <bit>
 #include <fstream>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "starling/core/error.h"
 
@@ -125,6 +127,32 @@ Group Graph::unreached() const {
     if (!seen[static_cast<std::size_t>(rank)]) missing.push_back(rank);
   }
   return missing;
+}
+
+Graph without_lost(const Graph& graph, const Group& lost) {
+  std::vector<std::set<Rank>> joined;
+  joined.reserve(static_cast<std::size_t>(graph.size()));
+  for (Rank rank = 0; rank < graph.size(); ++rank) {
+    joined.emplace_back(graph.neighbours(rank).begin(), graph.neighbours(rank).end());
+  }
+  const auto at = [&](Rank rank) -> std::set<Rank>& { return joined.at(static_cast<std::size_t>(rank)); };
+  for (const Rank gone : std::set<Rank>(lost.begin(), lost.end())) {
+    const std::set<Rank> around = std::exchange(at(gone), {});
+    std::optional<Rank> before;
+    for (const Rank rank : around) {
+      at(rank).erase(gone);
+      if (before) {
+        at(rank).insert(*before);
+        at(*before).insert(rank);
+      }
+      before = rank;
+    }
+  }
+  Edges edges;
+  for (Rank rank = 0; rank < graph.size(); ++rank) {
+    for (const Rank other : at(rank)) edges.join(rank, other);
+  }
+  return edges.graph(graph.size());
 }
 
 Graph ring_graph(int n) {

@@ -38,6 +38,11 @@ class Graph {
   std::vector<Group> neighbours_;
 };
 
+// The graph closes over the ranks that are lost: the neighbours of each become a path in ascending order, and
+// it keeps no edge. What was connected stays so; a ring becomes a shorter ring. The same for the same ranks,
+// however they were lost.
+Graph without_lost(const Graph& graph, const Group& lost);
+
 // One edge for two ranks, none for one.
 Graph ring_graph(int n);
 

@@ -14,7 +14,7 @@ extern const Kernels* const kCompiledAvx2Kernels;  // combine_avx2.cpp
 
 namespace {
 
-constexpr Kernels kBaseline = {"baseline", &combine_vectors, &convert_vector};
+constexpr Kernels kBaseline = {"baseline", &combine_vectors, &convert_vector, &all_finite_floats};
 
 const Kernels& choose_kernels() {
   const SimdMode mode = simd_mode();
@@ -100,6 +100,11 @@ void convert(DType from, const std::byte* source, DType to, std::byte* target, s
   } else {
     detail::active_kernels().convert(from, source, to, target, count);
   }
+}
+
+bool all_finite(std::span<const float> values) {
+  return detail::active_kernels().all_finite(reinterpret_cast<const std::byte*>(values.data()),
+                                             values.size());
 }
 
 }  // namespace starling

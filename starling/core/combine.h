@@ -41,6 +41,9 @@ void scale(DType type, double factor, std::byte* data, std::size_t count);
 // data[i] /= divisor; floating types only.
 void divide(DType type, double divisor, std::byte* data, std::size_t count);
 
+// Whether all are numbers: none is infinite or NaN.
+bool all_finite(std::span<const float> values);
+
 namespace detail {
 
 // A call of combine() after its checks.
@@ -60,6 +63,7 @@ struct Kernels {
   const char* name;
   void (*combine)(const CombineJob& job);
   void (*convert)(DType from, const std::byte* source, DType to, std::byte* target, std::size_t count);
+  bool (*all_finite)(const std::byte* floats, std::size_t count);
 };
 
 const Kernels& baseline_kernels();

@@ -10,7 +10,7 @@ namespace starling::detail {
 
 #if defined(__AVX2__) && defined(__F16C__)
 namespace {
-constexpr Kernels kTable = {"avx2", &combine_vectors, &convert_vector};
+constexpr Kernels kTable = {"avx2", &combine_vectors, &convert_vector, &all_finite_floats};
 }
 extern const Kernels* const kCompiledAvx2Kernels;
 constinit const Kernels* const kCompiledAvx2Kernels = &kTable;

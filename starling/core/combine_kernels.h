@@ -166,5 +166,41 @@ void convert_vector(DType from, const std::byte* source, DType to, std::byte* ta
   return convert_lanes<FloatLane, BFloat16Lane>(source, target, count);
 }
 
+// The bits of a register are set where a float has an exponent of ones: it is infinite or NaN.
+inline Int32Vec not_finite(const std::byte* from) {
+  const UInt32Vec magnitude = UInt32Lane::load(from) & 0x7fffffffu;
+  return reinterpret_cast<Int32Vec>(magnitude) > 0x7f7fffff;
+}
+
+inline bool any_set(Int32Vec mask) {
+  const auto wide = reinterpret_cast<UInt64Vec>(mask);
+  std::uint64_t any = 0;
+  for (std::size_t i = 0; i < sizeof(wide) / sizeof(any); ++i) any |= wide[i];
+  return any != 0;
+}
+
+// Ends with the first block that has one.
+bool all_finite_floats(const std::byte* floats, std::size_t count) {
+  constexpr std::size_t kVectors = 4, kStep = kVectors * FloatLane::kBytes, kBlock = 64 * kStep;
+  const std::size_t bytes = count * sizeof(float);
+  std::size_t at = 0;
+  while (bytes - at >= kStep) {
+    const std::size_t end = at + (bytes - at < kBlock ? (bytes - at) / kStep * kStep : kBlock);
+    Int32Vec found[kVectors] = {};
+    for (; at < end; at += kStep) {
+      prefetch(floats + at, kStep);
+#pragma GCC unroll 8
+      for (std::size_t v = 0; v < kVectors; ++v) found[v] |= not_finite(floats + at + v * FloatLane::kBytes);
+    }
+    if (any_set(found[0] | found[1] | found[2] | found[3])) return false;
+  }
+  if (at == bytes) return true;  // there may be no memory at all
+  std::byte rest[kStep] = {};
+  std::memcpy(rest, floats + at, bytes - at);
+  Int32Vec found = {};
+  for (std::size_t v = 0; v < kVectors; ++v) found |= not_finite(rest + v * FloatLane::kBytes);
+  return !any_set(found);
+}
+
 }  // namespace
 }  // namespace starling::detail

@@ -20,6 +20,13 @@ struct Schedule {
   double at(std::uint64_t step) const;
 };
 
+// The number of the step that equal workers would be at when the run has come to this batch, counted from 0
+// over all passes. Where each worker takes the next batch when it is ready, the fast ones make more steps
+// than the run has for each: the place in the data tells how far the run is.
+inline std::uint64_t step_at_batch(std::uint64_t batch, int workers) {
+  return batch / static_cast<std::uint64_t>(workers) + 1;
+}
+
 // "cosine"
 std::string_view name_of(Schedule::Kind kind);
 // InvalidArgument naming `what` and the names.

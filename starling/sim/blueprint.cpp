@@ -45,6 +45,7 @@ Blueprint make_blueprint(const Simulation& simulation, strategy::Placement servi
   blueprint.times = step_times(workload, simulation.step_seconds);
   strategy::RunInfo& place = blueprint.place;
   place.optimizer = simulation.optimizer;
+  place.nonfinite = simulation.nonfinite;
   place.elements = workload.parameters();
   place.ghost = workload.ghost();
   if (!place.ghost) {

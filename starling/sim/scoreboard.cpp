@@ -29,8 +29,9 @@ bool Scoreboard::count_step() {
 
 void Scoreboard::evaluate(Time now, const Models& models) {
   const Evaluation found = simulation_.workload->evaluate(mean_of(models));
-  losses_.push_back({now, steps_, found.loss, found.accuracy});
-  if (simulation_.observer != nullptr) simulation_.observer->evaluated(losses_.back());
+  const record::LossPoint point{now, steps_, found.loss, found.accuracy};
+  losses_.add(point);
+  if (simulation_.observer != nullptr) simulation_.observer->evaluated(point);
   const bool low = simulation_.target_loss && found.loss <= *simulation_.target_loss;
   const bool good =
       simulation_.target_accuracy && found.accuracy && *found.accuracy >= *simulation_.target_accuracy;
@@ -42,7 +43,8 @@ void Scoreboard::evaluate(Time now, const Models& models) {
 void Scoreboard::finish(const Models& models, record::RunRecord& run) {
   run.has_target = simulation_.target_loss || simulation_.target_accuracy;
   run.time_to_target = time_to_target_;
-  run.losses = std::move(losses_);
+  run.losses = losses_.take();
+  run.diverged = losses_.diverged();
   if (simulation_.workload->ghost()) return;
   const std::vector<float> mean = mean_of(models);
   const Evaluation last = simulation_.workload->evaluate(mean);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "starling/record/loss_history.h"
 #include "starling/sim/simulation.h"
 
 namespace starling::sim {
@@ -32,7 +33,7 @@ class Scoreboard {
   std::uint64_t steps_ = 0;  // of all workers
   bool stop_ = false;
   std::optional<Duration> time_to_target_;
-  std::vector<record::LossPoint> losses_;
+  record::LossHistory losses_;
 };
 
 }  // namespace starling::sim

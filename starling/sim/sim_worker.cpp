@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "starling/core/error.h"
 #include "starling/core/partition.h"
 #include "starling/runtime/deadline.h"
 #include "starling/strategy/timed_exchange.h"
@@ -32,7 +33,8 @@ SimWorker::SimWorker(const Blueprint& blueprint, Conductor& conductor, transport
       data_random_(streams.data),
       parameters_(initial_model()),
       gradients_(allocate(parameters_.data.count)),
-      optimizer_(make_optimizer(parameters_.data.count)) {}
+      optimizer_(make_optimizer(parameters_.data.count)),
+      check_(*this, blueprint.place.nonfinite) {}
 
 Task<bool> SimWorker::compute(const StepPlan& plan) {
   if (plan.listener != nullptr && conductor_.looks_at(*this)) co_await plan.listener->settle();
@@ -41,16 +43,28 @@ Task<bool> SimWorker::compute(const StepPlan& plan) {
   samples_ = 0;
   pieces_ = 0;
   loss_ = 0;
+  check_.step_begins();
   if (plan.listener != nullptr) plan.listener->begins();
   while (pieces_ < plan.pieces && (pieces_ == 0 || !plan.stop || !plan.stop())) {
     co_await run_piece(plan, pieces_);
     ++pieces_;
   }
-  if (plan.pieces > 1 && by_section(plan)) report_sections(*plan.listener);
-  loss_ = samples_ > 0 ? loss_ / static_cast<double>(samples_) : std::numeric_limits<double>::quiet_NaN();
-  journal().samples += samples_;
+  for (std::size_t i = sections().size(); plan.pieces > 1 && by_section(plan) && i-- > 0;) {
+    pass_on(*plan.listener, i);
+  }
+  if (!by_section(plan)) check_.look_at(gradients_.data);
+  finish_step();
   conductor_.computed(*this);
   co_return true;
+}
+
+void SimWorker::finish_step() {
+  loss_ = samples_ > 0 ? loss_ / static_cast<double>(samples_) : std::numeric_limits<double>::quiet_NaN();
+  journal().samples += samples_;
+  if (const std::string why = check_.step_ends(step_); !why.empty()) throw Error(why);
+  if (!check_.skipped()) return;
+  samples_ = 0;
+  loss_ = std::numeric_limits<double>::quiet_NaN();
 }
 
 // Works for the time that a worker of speed 1 needs for so many seconds.
@@ -96,7 +110,7 @@ Task<> SimWorker::pass_backward(const StepPlan& plan, double factor) {
   const std::vector<double>& times = blueprint_.times.backward;
   for (std::size_t section = times.size(); section-- > 0;) {
     co_await pass_section(*plan.listener, Kind::kBackward, section, times[section] * factor);
-    if (plan.pieces == 1) plan.listener->gradient_ready(section);
+    if (plan.pieces == 1) pass_on(*plan.listener, section);
   }
   spans_.close();
 }
@@ -108,8 +122,10 @@ Task<> SimWorker::pass_section(const StepListener& listener, Kind kind, std::siz
   spans_.note({kind, static_cast<std::uint32_t>(step_), number, number + 1}, listener, begin);
 }
 
-void SimWorker::report_sections(StepListener& listener) const {
-  for (std::size_t section = sections().size(); section-- > 0;) listener.gradient_ready(section);
+void SimWorker::pass_on(StepListener& listener, std::size_t section) {
+  const strategy::Section& place = sections()[section];
+  check_.look_at(gradients_.data.part(place.offset, place.offset + place.count));
+  listener.gradient_ready(section);
 }
 
 // The gradient becomes the mean over the samples so far.

@@ -68,6 +68,8 @@ class SimWorker final : public strategy::WithRunInfo<strategy::Worker> {
   int pieces() const override { return pieces_; }
   double loss() const override { return loss_; }
   bool equal_batches() const override { return true; }
+  bool skips_steps() const override { return check_.rule() == strategy::NonFinite::kSkip; }
+  bool skipped() const override { return check_.skipped(); }
 
  private:
   runtime::Task<> run_piece(const strategy::StepPlan& plan, int piece);
@@ -76,7 +78,8 @@ class SimWorker final : public strategy::WithRunInfo<strategy::Worker> {
   runtime::Task<> pass_backward(const strategy::StepPlan& plan, double factor);
   runtime::Task<> pass_section(const strategy::StepListener& listener, record::Detail::Kind kind,
                                std::size_t section, double seconds);
-  void report_sections(strategy::StepListener& listener) const;
+  void pass_on(strategy::StepListener& listener, std::size_t section);
+  void finish_step();
   void add_gradient(std::size_t samples);
 
   const Blueprint& blueprint_;
@@ -89,6 +92,7 @@ class SimWorker final : public strategy::WithRunInfo<strategy::Worker> {
   strategy::Buffer gradients_;
   std::vector<float> piece_gradient_;  // only while a batch is cut in pieces
   std::unique_ptr<optim::Optimizer> optimizer_;
+  strategy::GradientCheck check_;
   strategy::ComputeSpans spans_{*this};
   runtime::Event never_{"a step without end"};
   std::uint64_t updated_ = 0;  // the last step of which a part was applied

@@ -8,9 +8,11 @@
 #include <span>
 
 #include "starling/cluster/cluster.h"
+#include "starling/membership/view.h"
 #include "starling/optim/optimizer.h"
 #include "starling/record/run_record.h"
 #include "starling/sim/workload.h"
+#include "starling/strategy/gradient_check.h"
 #include "starling/strategy/registry.h"
 
 namespace starling::sim {
@@ -30,6 +32,8 @@ class Observer {
   // The gradient of the step is ready; it has not been used yet.
   virtual void step_computed(Rank /*worker*/, std::uint64_t /*step*/, Time /*now*/) {}
   virtual void evaluated(const record::LossPoint& /*point*/) {}
+  // The worker has a new view of the run's members.
+  virtual void view_changes(Rank /*worker*/, const membership::View& /*view*/) {}
   // The run is over.
   virtual void ends(Models /*models*/) {}
 };
@@ -38,8 +42,10 @@ struct Simulation {
   const strategy::StrategyEntry* strategy = nullptr;
   strategy::OptionTexts options;
   cluster::Cluster cluster;
+  bool end_on_loss = false;  // a killed worker ends the run where the strategy needs all of them
   std::shared_ptr<const Workload> workload;
   optim::OptimizerSpec optimizer;
+  strategy::NonFinite nonfinite = strategy::NonFinite::kApply;
   double spread = 0;          // standard deviation by which workers' first models differ, each element
   double step_seconds = 0.1;  // of a worker of speed 1; unused where the workload has its own times
 
@@ -52,6 +58,14 @@ struct Simulation {
   std::optional<double> target_loss;
   std::optional<double> target_accuracy;
   bool stop_at_target = false;
+
+  // Ranks of different hosts miss each other after this time. A stopped rank is killed after its own, if
+  // another of its host runs. A part of the workers that is too small to go on waits for so long.
+  Duration silence_limit = std::chrono::seconds(5);
+  Duration stall_limit = std::chrono::seconds(20);
+  Duration majority_patience = std::chrono::minutes(5);
+
+  record::RecordPlan record;
 
   std::uint64_t seed = 1;
   Observer* observer = nullptr;

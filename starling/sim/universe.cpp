@@ -9,6 +9,7 @@ namespace starling::sim {
 
 using runtime::Task;
 using strategy::floats;
+using FaultKind = cluster::Fault::Kind;
 
 namespace {
 
@@ -29,11 +30,15 @@ Universe::Universe(const Simulation& simulation)
       world_(scheduler_, blueprint_.ranks(), network_),
       states_(blueprint_.place.host_of_rank.size()),
       scoreboard_(simulation),
+      fold_(simulation.record, states_.size()),
+      part_size_(record::part_size(record::span_limit(simulation.record, states_.size()))),
       last_step_(simulation.steps),
       link_factors_(simulation.cluster.hosts.size(), 1),
-      faults_(scheduler_) {
+      faults_(scheduler_),
+      reach_(world_, blueprint_.place.host_of_rank, simulation.silence_limit, faults_) {
   const auto hosts = std::make_shared<const std::vector<int>>(blueprint_.place.host_of_rank);
   for (Rank rank = 0; rank < world_.size(); ++rank) world_.at(rank).set_hosts(hosts);
+  const bool keeps_spans = simulation.record.mode != record::RecordMode::kOff;
   const Random base(simulation.seed);
   for (Rank rank = 0; rank < blueprint_.place.workers; ++rank) {
     const auto stream = static_cast<std::uint64_t>(rank);
@@ -41,6 +46,7 @@ Universe::Universe(const Simulation& simulation)
                                      base.fork(kData).fork(stream)};
     workers_.push_back(
         std::make_unique<SimWorker>(blueprint_, *this, world_.at(rank), simulation.cluster, streams));
+    workers_.back()->journal().keeps_spans = keeps_spans;
     models_.emplace_back(floats(workers_.back()->parameters()));
     if (simulation.spread > 0) disturb(*workers_.back(), simulation.spread, base.fork(kSpread).fork(stream));
   }
@@ -48,8 +54,49 @@ Universe::Universe(const Simulation& simulation)
     service_ = std::make_unique<strategy::WithRunInfo<strategy::Member>>(
         blueprint_.place, world_.at(blueprint_.place.server),
         base.fork(kStrategy).fork(static_cast<std::uint64_t>(blueprint_.place.workers)));
+    service_->journal().keeps_spans = keeps_spans;
   }
   for (std::size_t rank = 0; rank < states_.size(); ++rank) scopes_.emplace_back(scheduler_);
+  make_views();
+}
+
+// Where nobody can be lost there is nothing to agree on.
+void Universe::make_views() {
+  const auto loses = [](const cluster::Fault& fault) {
+    return fault.kind == FaultKind::kKill || fault.kind == FaultKind::kStop || fault.kind == FaultKind::kCut;
+  };
+  if (simulation_.end_on_loss || !std::ranges::any_of(simulation_.cluster.faults, loses)) return;
+  const membership::Membership::Options options{.patience = simulation_.majority_patience};
+  for (const auto& worker : workers_) {
+    views_.push_back(
+        std::make_unique<membership::Membership>(worker->net(), blueprint_.place.workers, options));
+    worker->take_part_in(*views_.back());
+    memberships_.emplace_back(scheduler_);
+    memberships_.back().spawn(take_part(worker->rank()), "membership");
+    if (simulation_.observer != nullptr) memberships_.back().spawn(tell_views(worker->rank()), "views");
+  }
+}
+
+// A worker that is no longer a member, or one of too few, ends.
+Task<> Universe::take_part(Rank rank) {
+  std::string why;
+  try {
+    co_await views_[static_cast<std::size_t>(rank)]->run();
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  scopes_[static_cast<std::size_t>(rank)].cancel();
+  const std::string told = "it left the run";
+  end(rank, why, told);
+  world_.lose(rank, told);
+}
+
+Task<> Universe::tell_views(Rank rank) {
+  membership::Membership& membership = *views_[static_cast<std::size_t>(rank)];
+  for (;;) {
+    co_await membership.changes();
+    simulation_.observer->view_changes(rank, membership.view());
+  }
 }
 
 void Universe::start() {
@@ -66,8 +113,9 @@ void Universe::start() {
     scopes_[rank].spawn(work(*worker), concat("worker ", rank));
   }
   for (const cluster::Fault& fault : simulation_.cluster.faults) {
-    if (fault.kind == cluster::Fault::Kind::kKill || fault.kind == cluster::Fault::Kind::kLink)
-      faults_.spawn(suffer(fault), "fault");
+    const bool only_computing =
+        fault.kind == FaultKind::kSlow || fault.kind == FaultKind::kPause;  // is in the pace
+    if (!only_computing) faults_.spawn(suffer(fault), "fault");
   }
 }
 
@@ -97,6 +145,8 @@ Task<> Universe::work(SimWorker& worker) {
   } catch (...) {
     error_ = std::current_exception();
   }
+  const auto index = static_cast<std::size_t>(worker.rank());
+  if (!why.empty() && index < memberships_.size()) memberships_[index].cancel();
   end(worker.rank(), why, concat("it ended: ", why));
 }
 
@@ -138,10 +188,18 @@ void Universe::end_all_that_wait() {
 
 Task<> Universe::suffer(cluster::Fault fault) {
   co_await runtime::sleep_until(fault.from);
-  if (fault.kind == cluster::Fault::Kind::kKill) {
-    kill(fault.subject);
-    co_return;
+  if (fault.kind == FaultKind::kKill) {
+    kill(fault.subject, concat("killed at ", format_duration(scheduler_.now().time_since_epoch())));
+  } else if (fault.kind == FaultKind::kLink) {
+    co_await slow_link(fault);
+  } else if (fault.kind == FaultKind::kCut) {
+    co_await cut_off(fault);
+  } else {
+    co_await stop(fault);
   }
+}
+
+Task<> Universe::slow_link(cluster::Fault fault) {
   double& factor = link_factors_.at(static_cast<std::size_t>(fault.subject));
   network_.set_outside(scheduler_, fault.subject, factor *= fault.factor);
   if (fault.to >= Time(kForever)) co_return;
@@ -149,10 +207,50 @@ Task<> Universe::suffer(cluster::Fault fault) {
   network_.set_outside(scheduler_, fault.subject, factor /= fault.factor);
 }
 
+Task<> Universe::cut_off(cluster::Fault fault) {
+  reach_.cut(fault.subject);
+  if (fault.to >= Time(kForever)) co_return;
+  co_await runtime::sleep_until(fault.to);
+  reach_.heal(fault.subject);
+}
+
+Task<> Universe::stop(cluster::Fault fault) {
+  const Rank rank = fault.subject;
+  reach_.stop(rank);
+  const Time last = std::min(fault.to, fault.from + simulation_.stall_limit + simulation_.majority_patience);
+  for (Time limit = fault.from + simulation_.stall_limit; limit < last; limit += simulation_.stall_limit) {
+    co_await runtime::sleep_until(limit);
+    if (!is_watched(rank)) continue;
+    kill(rank, concat("it stood still for ", format_duration(simulation_.stall_limit)));
+    co_return;
+  }
+  if (fault.to >= Time(kForever)) {
+    states_[static_cast<std::size_t>(rank)].stalled = true;
+    co_return;
+  }
+  co_await runtime::sleep_until(fault.to);
+  reach_.go_on(rank);
+}
+
+// By another worker of its host, which would notice that it stands still. One that has made its steps
+// notices, too.
+bool Universe::is_watched(Rank rank) const {
+  const std::vector<int>& hosts = blueprint_.place.host_of_rank;
+  const int host = hosts[static_cast<std::size_t>(rank)];
+  for (Rank other = 0; other < blueprint_.place.workers; ++other) {
+    const auto index = static_cast<std::size_t>(other);
+    if (other != rank && hosts[index] == host && states_[index].ended.empty() && !reach_.stopped(other)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Even a worker that has made its steps is missed by the workers that it still answers.
-void Universe::kill(Rank rank) {
-  scopes_[static_cast<std::size_t>(rank)].cancel();
-  const std::string why = concat("killed at ", format_duration(scheduler_.now().time_since_epoch()));
+void Universe::kill(Rank rank, const std::string& why) {
+  const auto index = static_cast<std::size_t>(rank);
+  if (index < memberships_.size()) memberships_[index].cancel();
+  scopes_[index].cancel();
   end(rank, why, why);
   world_.lose(rank, why);
 }
@@ -164,6 +262,8 @@ bool Universe::looks_at(const SimWorker& worker) const {
 }
 
 bool Universe::may_begin(SimWorker& worker) {
+  const bool served_much = service_ && service_->journal().spans.size() >= part_size_;
+  if (served_much || worker.journal().spans.size() >= part_size_) hand_over_spans();
   if (worker.step() > 0) {
     ++worker.journal().steps;
     if (scoreboard_.count_step()) scoreboard_.evaluate(scheduler_.now(), models_that_count());
@@ -208,7 +308,21 @@ record::RunRecord Universe::result() {
     run.ranks.push_back(record_of(rank));
     run.duration = std::max(run.duration, run.ranks.back().end.time_since_epoch());
   }
+  fold_.finish(run.ranks);
+  run.record = simulation_.record.mode;
   return run;
+}
+
+// A round of the fold: nothing happens between the ranks' parts.
+void Universe::hand_over_spans() {
+  for (const auto& worker : workers_) fold_.add(worker->rank(), worker->journal().hand_over());
+  if (service_) {
+    const Rank rank = blueprint_.place.server;
+    std::vector<record::Span> spans = service_->journal().hand_over();
+    for (record::Span& span : spans) span = record::beside_worker(span, rank < blueprint_.place.workers);
+    fold_.add(rank, spans);
+  }
+  fold_.close_round(scheduler_.now());
 }
 
 record::RankRecord Universe::record_of(Rank rank) {
@@ -219,6 +333,10 @@ record::RankRecord Universe::record_of(Rank rank) {
   record.trains = rank < blueprint_.place.workers;
   record.bytes_sent = world_.at(rank).traffic().bytes;
   record.messages_sent = world_.at(rank).traffic().messages;
+  if (index < views_.size()) {  // is not traffic of the strategy
+    record.bytes_sent -= views_[index]->traffic().bytes;
+    record.messages_sent -= views_[index]->traffic().messages;
+  }
   record.end = record.trains ? states_[index].end : scheduler_.now();
   record.ended = states_[index].ended;
   if (record.trains) {

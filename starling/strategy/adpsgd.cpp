@@ -14,14 +14,19 @@ namespace {
 // thousands of simulated workers have no room for lists.
 class Candidates {
  public:
-  explicit Candidates(Group ranks) : ranks_(std::move(ranks)), count_(ranks_.size()) {}
   // All but `self`.
   Candidates(int workers, Rank self) : count_(static_cast<std::size_t>(workers)) {
     out_.insert(static_cast<std::size_t>(self));
   }
+  // The neighbours that `self` asks. The graph must outlive this.
+  Candidates(const coordination::Graph& graph, Rank self) : graph_(&graph), self_(self) { look_around({}); }
 
   // None if no candidate is left.
   std::optional<Rank> draw(Member& self) {
+    if (graph_ != nullptr && self.net().lost_count() != lost_count_ && self.membership() != nullptr) {
+      lost_count_ = self.net().lost_count();
+      look_around(lost_workers(self));
+    }
     while (out_.size() < count_) {
       const std::size_t index = draw_index(self.random());
       if (!self.lost(rank_of(index))) return rank_of(index);
@@ -31,12 +36,34 @@ class Candidates {
   }
 
   void remove(Rank rank) {
+    finished_.insert(rank);
     for (std::size_t index = 0; index < count_; ++index) {
       if (rank_of(index) == rank) out_.insert(index);
     }
   }
 
  private:
+  Group lost_workers(Member& self) const {
+    Group lost;
+    for (Rank rank = 0; rank < graph_->size(); ++rank) {
+      if (self.lost(rank)) lost.push_back(rank);
+    }
+    return lost;
+  }
+
+  // Even ranks ask their neighbours. Two odd ranks are neighbours only where the graph has closed over lost
+  // workers; both ask.
+  void look_around(const Group& lost) {
+    ranks_.clear();
+    out_.clear();
+    const coordination::Graph left = coordination::without_lost(*graph_, lost);
+    for (const Rank rank : left.neighbours(self_)) {
+      const bool asks = self_ % 2 == 0 || rank % 2 == 1;
+      if (asks && finished_.count(rank) == 0) ranks_.push_back(rank);
+    }
+    count_ = ranks_.size();
+  }
+
   Rank rank_of(std::size_t index) const { return ranks_.empty() ? static_cast<Rank>(index) : ranks_[index]; }
 
   // Draws uniformly among those that are not excluded.
@@ -48,8 +75,12 @@ class Candidates {
     return index;
   }
 
+  const coordination::Graph* graph_ = nullptr;  // null: everybody asks anybody
+  Rank self_ = 0;
+  std::size_t lost_count_ = 0;  // that the graph has closed over
+  std::set<Rank> finished_;
   Group ranks_;  // empty: 0, 1, 2, ...
-  std::size_t count_;
+  std::size_t count_ = 0;
   std::set<std::size_t> out_;  // by index
 };
 
@@ -89,14 +120,11 @@ Adpsgd::Adpsgd(const Options& options, int workers)
 Task<> Adpsgd::run(Worker& self) const {
   const Rank rank = self.rank();
   const auto exchange = std::make_shared<PairExchange>(self);
-  if (answers(rank) && self.workers() > 1) {
+  if ((answers(rank) || self.membership() != nullptr) && self.workers() > 1) {
     self.beside(PairExchange::answer(exchange), "answers to other workers");
   }
   runtime::Scope scope(co_await runtime::this_context());
-  Asking asking(
-      self, *exchange,
-      any_ ? Candidates(self.workers(), rank) : Candidates(asks(rank) ? graph_.neighbours(rank) : Group{}),
-      scope);
+  Asking asking(self, *exchange, any_ ? Candidates(self.workers(), rank) : Candidates(graph_, rank), scope);
   StepPlan plan;
   plan.listener = &asking;
   for (;;) {

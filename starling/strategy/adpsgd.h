@@ -8,7 +8,9 @@
 // (pair_exchange.h). A step takes max(computing, exchange). Exchanges of one worker follow one another.
 //
 //   bipartite  even ranks ask odd ones, on an exponential graph; odd ranks only answer. A worker that asks is
-//              never asked, so no exchange waits for a chain of others, and there is no deadlock.
+//              never asked, so no exchange waits for a chain of others, and there is no deadlock. When
+//              workers are lost, the graph closes over them, and ranks of the same kind may ask each other,
+//              too.
 //   any        every worker asks any other. The lower rank is reserved first, which rules out deadlocks.
 //              One exchange of a random pair of n multiplies the expected squared distance from the mean by
 //              1 - 1/(n-1).
@@ -30,7 +32,6 @@ class Adpsgd final : public Strategy {
   bool lockstep() const override { return false; }
 
  private:
-  bool asks(Rank rank) const { return any_ || rank % 2 == 0; }
   bool answers(Rank rank) const { return any_ || rank % 2 == 1; }
 
   bool any_;

@@ -4,6 +4,7 @@
 
 #include "starling/collective/cost.h"
 #include "starling/collective/select.h"
+#include "starling/strategy/agreed_exchange.h"
 #include "starling/strategy/schedule/ddp_schedule.h"
 #include "starling/strategy/schedule/horovod_schedule.h"
 #include "starling/strategy/schedule/mgwfbp_schedule.h"
@@ -38,27 +39,31 @@ AllReduce::AllReduce(const Options& options, int)
 Task<> AllReduce::run(Worker& self) const {
   if (schedule_ == "none") co_return co_await run_whole(self);
   const runtime::Context& context = co_await runtime::this_context();
+  AgreedExchange agreed(self, transfers_.algorithm);
   if (schedule_ == "priority") {
-    PrioritySchedule schedule(self, transfers_, context);
+    PrioritySchedule schedule(self, agreed, transfers_, context);
     co_await run_on(self, schedule);
   } else if (schedule_ == "horovod") {
-    HorovodSchedule schedule(self, transfers_, cycle_, context);
+    HorovodSchedule schedule(self, agreed, transfers_, cycle_, context);
     co_await run_and_wait(self, schedule);
   } else if (schedule_ == "mgwfbp") {
-    MgwfbpSchedule schedule(self, transfers_, first_, context);
+    MgwfbpSchedule schedule(self, agreed, transfers_, first_, context);
     co_await run_and_wait(self, schedule);
   } else {
-    DdpSchedule schedule(self, transfers_, first_, context);
+    DdpSchedule schedule(self, agreed, transfers_, first_, context);
     co_await run_and_wait(self, schedule);
   }
+  co_await agreed.finish();
 }
 
 Task<> AllReduce::run_whole(Worker& self) const {
-  const collective::SharedGroup everyone = self.everyone();
+  AgreedExchange agreed(self, transfers_.algorithm);
   while (co_await self.compute()) {
-    co_await average_gradients(self, everyone, self.step(), transfers_.algorithm);
+    co_await agreed.noted_all_reduce(Channel::kGradients, self.step(), self.gradients(), over_samples(self),
+                                     transfers_.algorithm);
     co_await self.update();
   }
+  co_await agreed.finish();
 }
 
 Task<> AllReduce::run_and_wait(Worker& self, BucketSchedule& schedule) const {
@@ -116,7 +121,8 @@ StrategyEntry allreduce_row() {
            OptionSpec::number("cycle", "1", 0.001, 1000, "milliseconds between two looks at what is ready")
                .with("schedule=horovod"),
            window_option().with("schedule=wfbp|ddp|mgwfbp|priority")},
-      .promises = {.on_loss = OnLoss::kEnds,
+      .promises = {.on_loss = OnLoss::kGoesOn,
+                   .needs_all = true,
                    .conserves_mean = true,
                    .staleness = "0",
                    .waits_for = "the slowest worker, every step",

@@ -1,179 +1,18 @@
 #include "starling/strategy/dear.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "starling/collective/direct.h"
 #include "starling/collective/halving.h"
 #include "starling/collective/hierarchical.h"
 #include "starling/collective/select.h"
+#include "starling/strategy/dear_schedule.h"
 #include "starling/strategy/schedule/schedule_options.h"
 
 namespace starling::strategy {
 
 namespace {
-
-using collective::Buckets;
-using record::Detail;
-
-// Transfers are numbered by urgency: the reduce-scatters in the order of the buckets, which is that of the
-// backward pass, then the all-gathers in that of the forward pass.
-class DearSchedule final : public BucketSchedule {
- public:
-  DearSchedule(Worker& self, const TransferOptions& setting, bool weights, std::size_t edge,
-               std::size_t front, const runtime::Context& context)
-      : BucketSchedule(self, setting, TransferScheduler::Order::kLeader,
-                       weights ? Update::kElsewhere : Update::kBySection, context),
-        weights_(weights),
-        edge_(edge),
-        front_(front),
-        optimizer_(weights ? &self.flat_optimizer() : nullptr) {}
-
-  // Every worker has the whole state of the optimiser afterwards. Nothing may be under way.
-  Task<> gather_state();
-
- private:
-  Buckets plan(std::size_t threshold) override;
-  std::size_t jobs() const override {
-    const std::size_t count = buckets().size();
-    return 2 * count - (count > 0 && whole(count - 1) ? 1 : 0);
-  }
-  std::uint64_t kind() const override { return weights_ ? 1 : 2; }
-  Task<> leave_plan() override { return gather_state(); }
-
-  void opened() override { reduced_ = 0; }
-  void filled(std::size_t bucket) override { transfers().offer(bucket); }
-  Transfer transfer(std::size_t job, Tag tag) override;
-  void transferred(std::size_t job) override;
-  Transfer reduce(std::size_t bucket, Tag tag);
-  Transfer gather(std::size_t bucket, Tag tag);
-  void reduced(std::size_t bucket);
-  void pass_on(std::size_t bucket);
-  bool whole(std::size_t bucket) const;
-
-  bool clips() { return weights_ && self().clip_norm() > 0; }
-  Task<> update_clipped();
-  void advance();
-  void update(std::size_t bucket);
-  Slice own(std::size_t bucket);
-
-  bool weights_;
-  std::size_t edge_;   // elements
-  std::size_t front_;  // elements; of the foremost sections that are all-reduced at once
-  optim::Optimizer* optimizer_;
-  std::size_t reduced_ = 0;  // buckets of this round
-};
-
-// Nothing hides the exchange of the foremost sections: the backward pass is over, and the forward pass waits
-// for them. So they go alone where start-ups are most of what they cost, as one all-reduce instead of two
-// halves.
-Buckets DearSchedule::plan(std::size_t threshold) {
-  Buckets buckets = collective::taper_buckets(places(), threshold, edge_);
-  if (front_ > 0) collective::split_front(buckets, places(), front_);
-  return buckets;
-}
-
-// Whether the bucket is all-reduced: there is no other transfer for it then.
-bool DearSchedule::whole(std::size_t bucket) const {
-  return front_ > 0 && bucket + 1 == buckets().size() && buckets()[bucket].elements.size() <= front_;
-}
-
-BucketSchedule::Transfer DearSchedule::transfer(std::size_t job, Tag tag) {
-  return job < buckets().size() ? reduce(job, tag) : gather(jobs() - 1 - job, tag);
-}
-
-void DearSchedule::transferred(std::size_t job) {
-  job < buckets().size() ? reduced(job) : arrive(jobs() - 1 - job);
-}
-
-BucketSchedule::Transfer DearSchedule::reduce(std::size_t bucket, Tag tag) {
-  const Slice part = buckets()[bucket].elements;
-  const Data data = self().gradients().part(part.begin, part.end);
-  const Slice sections = buckets()[bucket].sections;
-  if (whole(bucket)) {
-    return {Detail::Kind::kAllReduce, sections,
-            collective::all_reduce(self().net(), everyone(), data, how(), tag)};
-  }
-  return {Detail::Kind::kReduceScatter, sections,
-          collective::reduce_scatter(self().net(), everyone(), data, how(), tag, setting().algorithm)};
-}
-
-BucketSchedule::Transfer DearSchedule::gather(std::size_t bucket, Tag tag) {
-  const Slice part = buckets()[bucket].elements;
-  const Data data = (weights_ ? self().parameters() : self().gradients()).part(part.begin, part.end);
-  return {Detail::Kind::kAllGather, buckets()[bucket].sections,
-          collective::all_gather(self().net(), everyone(), data, tag, setting().algorithm)};
-}
-
-void DearSchedule::reduced(std::size_t bucket) {
-  ++reduced_;
-  if (clips()) {
-    if (reduced_ == buckets().size()) transfers().beside(update_clipped(), "the norm of the gradient");
-    return;
-  }
-  if (weights_) {
-    if (reduced_ == 1) advance();
-    update(bucket);
-  }
-  pass_on(bucket);
-}
-
-void DearSchedule::pass_on(std::size_t bucket) {
-  if (whole(bucket)) return arrive(bucket);
-  transfers().offer(jobs() - 1 - bucket);
-}
-
-// The norm is that of all gradients, so no bucket can be updated before the last one is reduced.
-Task<> DearSchedule::update_clipped() {
-  double squares = 0;
-  for (std::size_t b = 0; b < buckets().size() && !self().gradients().ghost(); ++b) {
-    const Slice slice = own(b);
-    const double norm = optim::norm_of(floats(self().gradients()).subspan(slice.begin, slice.size()));
-    squares += norm * norm;
-  }
-  const Data sum{std::span<double>(&squares, 1)};
-  co_await collective::all_reduce(self().net(), everyone(), sum, collective::Reduction::sum(),
-                                  transfers().next_tag());
-  advance();
-  optimizer_->scale_gradients(optim::clip_scale(self().clip_norm(), std::sqrt(squares)));
-  for (std::size_t b = 0; b < buckets().size(); ++b) {
-    update(b);
-    pass_on(b);
-  }
-}
-
-void DearSchedule::advance() {
-  optimizer_->set_learning_rate(learning_rate());
-  optimizer_->advance();
-}
-
-void DearSchedule::update(std::size_t bucket) {
-  if (self().parameters().ghost()) return;
-  Stopwatch watch(self(), record::Activity::kUpdate);
-  watch.in_background();
-  const Slice slice = whole(bucket) ? buckets()[bucket].elements : own(bucket);
-  optimizer_->apply(slice, floats(self().parameters()), floats(self().gradients()));
-}
-
-// The slice of the bucket that this worker reduces.
-Slice DearSchedule::own(std::size_t bucket) {
-  const Slice part = buckets()[bucket].elements;
-  const std::size_t index = collective::index_in(everyone(), self().rank());
-  const Slice slice = slice_of(part.size(), everyone().size(), index);
-  return {part.begin + slice.begin, part.begin + slice.end};
-}
-
-Task<> DearSchedule::gather_state() {
-  if (!weights_ || self().parameters().ghost()) co_return;
-  for (const std::span<float> vector : optimizer_->state()) {
-    for (const collective::Bucket& bucket : buckets()) {
-      const Data part{vector.subspan(bucket.elements.begin, bucket.elements.size())};
-      co_await collective::all_gather(self().net(), everyone(), part, transfers().next_tag(),
-                                      setting().algorithm);
-    }
-  }
-}
 
 // Whether workers that share a host would share its link in an exchange with workers elsewhere.
 bool share_links(const Worker& self) {
@@ -222,7 +61,8 @@ Task<> Dear::run(Worker& self) const {
     if (setting.algorithm != collective::Algorithm::kDirect) front = front_ / sizeof(float);
   }
   const std::size_t edge = std::max<std::size_t>(1, edge_ / sizeof(float));
-  DearSchedule schedule(self, setting, weights, edge, front, context);
+  AgreedExchange agreed(self, setting.algorithm);
+  DearSchedule schedule(self, agreed, setting, weights, edge, front, context);
   StepPlan plan;
   plan.listener = &schedule;
   while (co_await self.compute(plan)) {
@@ -231,6 +71,7 @@ Task<> Dear::run(Worker& self) const {
     co_await schedule.gather_state();
   }
   co_await schedule.settle();
+  co_await agreed.finish();
 }
 
 StrategyEntry dear_row() {
@@ -251,7 +92,8 @@ StrategyEntry dear_row() {
                       "gather", {"auto", "weights", "gradients"},
                       "weights: each worker updates its slice; gradients: each updates all; auto: "
                       "weights if the optimiser can be cut in slices")},
-      .promises = {.on_loss = OnLoss::kEnds,
+      .promises = {.on_loss = OnLoss::kGoesOn,
+                   .needs_all = true,
                    .conserves_mean = false,
                    .staleness = "0",
                    .waits_for = "the slowest worker, every step",

@@ -4,6 +4,7 @@
 
 #include "starling/coordination/mixing.h"
 #include "starling/core/error.h"
+#include "starling/strategy/agreed_graph.h"
 #include "starling/strategy/timed_exchange.h"
 
 namespace starling::strategy {
@@ -13,16 +14,12 @@ namespace {
 // One worker's exchange of models with its neighbours, posted when a step begins and finished after it.
 class Neighbourhood final : public StepListener {
  public:
-  Neighbourhood(Worker& self, const coordination::Graph& graph)
-      : self_(self), weights_(coordination::metropolis(graph, self.rank()).weights) {
-    for (const Rank rank : graph.neighbours(self.rank())) {
-      neighbours_.push_back({rank, self.allocate(self.parameters().count)});
-    }
-  }
+  Neighbourhood(Worker& self, const AgreedGraph& graphs) : self_(self), graphs_(graphs) {}
 
   bool by_section() const override { return false; }
 
   void begins() override {
+    follow(graphs_.of(self_.step()));
     const Tag tag = tag_of(Channel::kModel, self_.step());
     for (Neighbour& neighbour : neighbours_) {
       received_.emplace_back(self_.net(), neighbour.rank, tag, neighbour.model.data.span());
@@ -67,7 +64,19 @@ class Neighbourhood final : public StepListener {
     bool heard = false;
   };
 
+  void follow(const coordination::Graph& graph) {
+    if (graph_ == &graph) return;
+    graph_ = &graph;
+    weights_ = coordination::metropolis(graph, self_.rank()).weights;
+    neighbours_.clear();
+    for (const Rank rank : graph.neighbours(self_.rank())) {
+      neighbours_.push_back({rank, self_.allocate(self_.parameters().count)});
+    }
+  }
+
   Worker& self_;
+  const AgreedGraph& graphs_;
+  const coordination::Graph* graph_ = nullptr;  // of this step
   std::vector<double> weights_;
   std::vector<Neighbour> neighbours_;
   std::deque<transport::Receiving> received_;
@@ -80,10 +89,14 @@ Dpsgd::Dpsgd(const Options& options, int workers)
     : graph_(coordination::make_graph(options.text("graph"), workers)) {}
 
 Task<> Dpsgd::run(Worker& self) const {
-  Neighbourhood neighbourhood(self, graph_);
+  AgreedGraph graphs(self, graph_);
+  Neighbourhood neighbourhood(self, graphs);
   StepPlan plan;
   plan.listener = &neighbourhood;
-  while (co_await self.compute(plan)) {
+  for (;;) {
+    co_await graphs.begin(self.step() + 1);
+    const bool more = co_await self.compute(plan);
+    if (!more) co_return;
     co_await neighbourhood.finish();
     neighbourhood.mix();
     if (self.samples() > 0) co_await self.update();

@@ -10,7 +10,7 @@
 //
 // A step takes as long as the slowest of a worker and its neighbours; a straggler slows its neighbours, these
 // theirs. Bytes sent per worker and step: d M. The neighbours of a worker that dies leave it out and keep its
-// share of the weight for themselves; the graph may become disconnected.
+// share of the weight for themselves until the graph has closed over it (agreed_graph.h).
 #pragma once
 
 #include "starling/coordination/topology.h"

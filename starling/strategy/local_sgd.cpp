@@ -33,15 +33,17 @@ struct LocalSgd::Progress {
 };
 
 // After an average.
-Task<> LocalSgd::adapt(Worker& self, Progress& now, const collective::SharedGroup& everyone) const {
+Task<> LocalSgd::adapt(Worker& self, Progress& now, AgreedExchange& agreed) const {
   ++now.averages;
   if (!adaptive_ || now.averages % check_ != 0) co_return;
   // A worker that had no samples all the while has no loss and nearly no weight.
   double loss = now.count > 0 ? now.losses / static_cast<double>(now.count) : 0;
-  const double weight = now.count > 0 ? static_cast<double>(now.count) : 1e-30;
-  const Reduction how = self.equal_batches() ? Reduction::mean() : Reduction::weighted_mean(weight);
+  const double steps = self.equal_batches() ? 1 : static_cast<double>(now.count);
+  const double weight = now.count > 0 ? steps : 1e-30;
+  const bool plain = self.equal_batches() && !self.skips_steps();
+  const Reduction how = plain ? Reduction::mean() : Reduction::weighted_mean(weight);
   const Data one(reinterpret_cast<std::byte*>(&loss), 1, DType::kFloat64);
-  co_await all_reduce(self, everyone, one, how, tag_of(Channel::kLoss, now.averages));
+  co_await agreed.noted_all_reduce(Channel::kLoss, now.averages, one, how);
   if (now.checks > 0) now.period = adacomm_period(period_, now.period, now.first_loss, loss);
   if (now.checks == 0) now.first_loss = loss;
   ++now.checks;
@@ -56,7 +58,11 @@ LocalSgd::LocalSgd(const Options& options, int)
       check_(static_cast<std::uint64_t>(options.integer("check"))) {}
 
 Task<> LocalSgd::run(Worker& self) const {
-  const collective::SharedGroup everyone = self.everyone();
+  AgreedExchange agreed(self, algorithm_);
+  const auto average = [&] {
+    return agreed.noted_all_reduce(Channel::kModel, self.step(), self.parameters(), Reduction::mean(),
+                                   algorithm_);
+  };
   Progress now{.period = period_};
   self.keep("local-sgd", bytes_of(now));
   while (co_await self.compute()) {
@@ -66,12 +72,13 @@ Task<> LocalSgd::run(Worker& self) const {
       ++now.count;
     }
     if (++now.alone < now.period) continue;
-    co_await average_models(self, everyone, self.step(), algorithm_);
-    co_await adapt(self, now, everyone);
+    co_await average();
+    co_await adapt(self, now, agreed);
     now.alone = 0;
   }
   // The run ends with one model.
-  if (now.alone > 0) co_await average_models(self, everyone, self.step(), algorithm_);
+  if (now.alone > 0) co_await average();
+  co_await agreed.finish();
 }
 
 StrategyEntry local_sgd_row() {
@@ -84,7 +91,8 @@ StrategyEntry local_sgd_row() {
                   OptionSpec::integer("check", 5, 1, 1'000'000, "averages between two looks at the loss")
                       .with("adapt=adacomm"),
                   algorithm_option()},
-      .promises = {.on_loss = OnLoss::kEnds,
+      .promises = {.on_loss = OnLoss::kGoesOn,
+                   .needs_all = true,
                    .conserves_mean = true,
                    .staleness = "0; models differ for up to `period` steps",
                    .waits_for = "the slowest worker, every `period` steps",

@@ -13,6 +13,7 @@
 // does not. Bytes sent per worker and step: 2 M (n-1)/(n tau) with ring or halving.
 #pragma once
 
+#include "starling/strategy/agreed_exchange.h"
 #include "starling/strategy/registry.h"
 
 namespace starling::strategy {
@@ -25,7 +26,7 @@ class LocalSgd final : public Strategy {
  private:
   struct Progress;
 
-  Task<> adapt(Worker& self, Progress& now, const collective::SharedGroup& everyone) const;
+  Task<> adapt(Worker& self, Progress& now, AgreedExchange& agreed) const;
 
   collective::Choice algorithm_;
   std::uint64_t period_;

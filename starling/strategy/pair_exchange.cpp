@@ -94,7 +94,8 @@ Task<> PairExchange::answer(std::shared_ptr<PairExchange> exchange) {
   runtime::Scope scope(co_await runtime::this_context());
   try {
     for (;;) {
-      const transport::Letter letter = co_await self.self_.net().recv_any(tag_of(Channel::kAsk), kForever);
+      const transport::Letter letter =
+          co_await self.self_.net().recv_any(tag_of(Channel::kAsk), transport::Idle::kYes);
       const auto round = ByteReader(letter.bytes, "the round of a pair").get<std::uint64_t>();
       scope.spawn(self.reply(letter.from, round), concat("answer to worker ", letter.from));
     }

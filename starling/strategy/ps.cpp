@@ -9,7 +9,8 @@ namespace starling::strategy {
 ParameterServer::ParameterServer(const Options& options, int workers)
     : rules_{.mode = Mode::kBsp,
              .staleness = static_cast<std::uint64_t>(options.integer("staleness")),
-             .backup = static_cast<int>(options.integer("backup"))},
+             .backup = static_cast<int>(options.integer("backup")),
+             .scale_by_staleness = options.text("mode") == "asp" && options.text("scale") == "staleness"},
       placement_(options.text("server") == "own" ? Placement::kOwnRank : Placement::kBesideWorker0) {
   if (options.text("mode") == "asp") rules_.mode = Mode::kAsp;
   if (options.text("mode") == "ssp") rules_.mode = Mode::kSsp;
@@ -45,15 +46,18 @@ StrategyEntry ps_row() {
   return {
       .name = "ps",
       .summary = "a parameter server; bsp waits for all, ssp for those too far behind, asp for nobody",
-      .options = {OptionSpec::choice("mode", {"bsp", "asp", "ssp"}, "whom a worker waits for"),
-                  OptionSpec::integer("staleness", 3, 1, 1'000'000,
-                                      "steps a worker may be ahead of the slowest")
-                      .with("mode=ssp"),
-                  OptionSpec::integer("backup", 0, 0, 1'000'000,
-                                      "gradients per version that are not waited for")
-                      .with("mode=bsp"),
-                  OptionSpec::choice("server", {"own", "beside"},
-                                     "own: on a host of its own; beside: on worker 0's")},
+      .options =
+          {OptionSpec::choice("mode", {"bsp", "asp", "ssp"}, "whom a worker waits for"),
+           OptionSpec::integer("staleness", 3, 1, 1'000'000, "steps a worker may be ahead of the slowest")
+               .with("mode=ssp"),
+           OptionSpec::integer("backup", 0, 0, 1'000'000, "gradients per version that are not waited for")
+               .with("mode=bsp"),
+           OptionSpec::choice("scale", {"staleness", "none"},
+                              "staleness: divides the learning rate by 1 + a gradient's staleness; none: "
+                              "leaves it")
+               .with("mode=asp"),
+           OptionSpec::choice("server", {"own", "beside"},
+                              "own: on a host of its own; beside: on worker 0's")},
       .promises = {.on_loss = OnLoss::kGoesOn,
                    .takes_joiners = true,
                    .staleness = "bsp 0; ssp: workers are at most `staleness` steps apart; asp none",
@@ -76,6 +80,7 @@ StrategyEntry ps_row() {
       .variants = {{},
                    {{"mode", "bsp"}, {"backup", "1"}},
                    {{"mode", "asp"}},
+                   {{"mode", "asp"}, {"scale", "none"}},
                    {{"mode", "ssp"}, {"staleness", "2"}},
                    {{"mode", "ssp"}, {"staleness", "1"}, {"server", "beside"}},
                    {{"mode", "bsp"}, {"server", "beside"}}},

@@ -4,7 +4,11 @@
 //   bsp  a version is made from the gradients of all n workers. With `backup` = b it is made from the first
 //        n - b of them and a gradient that comes later is dropped (Chen, Pan, Monga, Bengio and Jozefowicz,
 //        "Revisiting distributed synchronous SGD", 2016).
-//   asp  every gradient is applied when it comes; nobody waits for anybody.
+//   asp  every gradient is applied when it comes; nobody waits for anybody. Its learning rate is divided by 1
+//   +
+//        its staleness (Zhang, Gupta, Lian and Liu, "Staleness-aware async-SGD for distributed deep
+//        learning", IJCAI'16), so that n equal workers together move the model as one version of bsp does;
+//        `scale` = none leaves the rate as it is.
 //   ssp  as asp, but a worker may begin a step only while it is fewer than s steps ahead of the slowest (Ho
 //        et al., "More effective distributed ML via a stale synchronous parallel parameter server", NIPS'13):
 //        max_i c_i - min_j c_j <= s at every instant, c_i being the steps that worker i has finished.
@@ -27,8 +31,9 @@ class ParameterServer final : public Strategy {
   enum class Mode { kBsp, kAsp, kSsp };
   struct Rules {
     Mode mode = Mode::kBsp;
-    std::uint64_t staleness = 0;  // ssp
-    int backup = 0;               // bsp
+    std::uint64_t staleness = 0;      // ssp
+    int backup = 0;                   // bsp
+    bool scale_by_staleness = false;  // asp
   };
 
   ParameterServer(const Options& options, int workers);

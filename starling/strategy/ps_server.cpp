@@ -20,6 +20,7 @@ PsServer::PsServer(Member& self, ParameterServer::Rules rules)
     client.gradient = self.allocate(model_.data.count);
   }
   keep_state();
+  bring_up_lost_clients();
   for (Client& client : clients_) {
     if (self.starts(client.rank)) enter(client);
   }
@@ -41,6 +42,16 @@ void PsServer::keep_state() {
   }
 }
 
+// In a checkpoint all workers have made the same steps, except those that were lost before. They go on with
+// the part of the lowest of the others.
+void PsServer::bring_up_lost_clients() {
+  const auto behind = [](const Client& a, const Client& b) { return a.progress.clock < b.progress.clock; };
+  const Progress foremost = std::max_element(clients_.begin(), clients_.end(), behind)->progress;
+  for (Client& client : clients_) {
+    if (client.progress.clock < foremost.clock) client.progress = foremost;
+  }
+}
+
 Task<> PsServer::run() {
   runtime::Scope scope(co_await runtime::this_context());
   for (Client& client : clients_) {
@@ -53,7 +64,8 @@ Task<> PsServer::run() {
 Task<> PsServer::attend(Client& client) {
   try {
     if (!client.active) {
-      co_await self_.net().recv(client.rank, own_tag(Channel::kEnter, client.rank), {});
+      co_await self_.net().recv(client.rank, own_tag(Channel::kEnter, client.rank), {},
+                                transport::Idle::kYes);
       if (!clocks_.empty()) client.progress.clock = clocks_.begin()->first;
       enter(client);
       co_await send_model(client);
@@ -82,7 +94,7 @@ Task<> PsServer::serve_steps(Client& client) {
 
 Task<> PsServer::watch_for_leave(Client& client) {
   try {
-    co_await self_.net().recv(client.rank, own_tag(Channel::kLeave, client.rank), {});
+    co_await self_.net().recv(client.rank, own_tag(Channel::kLeave, client.rank), {}, transport::Idle::kYes);
   } catch (const PeerLost&) {
   }
   leave(client);
@@ -139,8 +151,10 @@ void PsServer::update(double learning_rate, Data gradient) {
 void PsServer::apply(Client& client) {
   if (client.terms.weight == 0) return;
   const Stopwatch watch(self_, record::Activity::kServe, client.rank);
-  self_.journal().staleness.note(version_ - client.progress.version);
-  update(client.terms.learning_rate, client.gradient.data);
+  const std::uint64_t staleness = version_ - client.progress.version;
+  self_.journal().staleness.note(staleness);
+  const double divisor = rules_.scale_by_staleness ? 1 + static_cast<double>(staleness) : 1;
+  update(client.terms.learning_rate / divisor, client.gradient.data);
 }
 
 // A gradient of an earlier version comes too late and is dropped.

@@ -61,6 +61,7 @@ class PsServer {
   void remove_clock(std::uint64_t clock);
 
   void keep_state();
+  void bring_up_lost_clients();
   void update(double learning_rate, Data gradient);
   void apply(Client& client);
   Task<> join_version(Client& client);

@@ -30,6 +30,10 @@ const std::vector<StrategyEntry>& registry() {
   return rows;
 }
 
+std::string options_text(const StrategyEntry& entry, const OptionTexts& given) {
+  return text_of(Options::parse(entry.options, entry.name, given).values());
+}
+
 bool has_equal_models(const StrategyEntry& row, const Options& options) {
   return row.equal_models && row.equal_models(options);
 }

@@ -22,6 +22,7 @@ enum class OnLoss {
 
 struct Promises {
   OnLoss on_loss = OnLoss::kEnds;
+  bool needs_all = false;  // its exchanges are among all workers: they go on after agreeing on who is left
   bool takes_joiners = false;   // workers may join after the start
   bool conserves_mean = false;  // without gradients the mean of the models does not change, whatever they are
   std::string staleness = {};   // bound on how old a gradient's model may be, in updates
@@ -56,6 +57,9 @@ std::unique_ptr<Strategy> make(const Options& options, int workers) {
 }
 
 const std::vector<StrategyEntry>& registry();
+
+// All options with their values, those by default included: "mode=asp, server=own".
+std::string options_text(const StrategyEntry& entry, const OptionTexts& given);
 
 bool has_equal_models(const StrategyEntry& row, const Options& options);
 // InvalidArgument if not, naming options for which it is true.

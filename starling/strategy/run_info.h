@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "starling/core/error.h"
+#include "starling/strategy/gradient_check.h"
 #include "starling/strategy/worker.h"
 
 namespace starling::strategy {
@@ -31,6 +32,7 @@ struct RunInfo {
   std::size_t elements = 0;       // of the model
   bool ghost = false;
   std::vector<float> initial_model;  // empty if ghost
+  NonFinite nonfinite = NonFinite::kApply;
 };
 
 // The RunInfo must outlive it.
@@ -45,6 +47,9 @@ class WithRunInfo : public Base {
   Rank server() const override { return info_.server; }
   int host_of(Rank rank) const override { return info_.host_of_rank.at(static_cast<std::size_t>(rank)); }
   bool starts(Rank worker) const override { return info_.starts.at(static_cast<std::size_t>(worker)); }
+  membership::Membership* membership() override { return membership_; }
+  // Before the strategy begins. It must outlive the member's use of it.
+  void take_part_in(membership::Membership& membership) { membership_ = &membership; }
   Random& random() override { return random_; }
   record::Journal& journal() override { return journal_; }
 
@@ -72,6 +77,7 @@ class WithRunInfo : public Base {
   const RunInfo& info_;
   Transport& net_;
   Random random_;
+  membership::Membership* membership_ = nullptr;
   record::Journal journal_;
 };
 

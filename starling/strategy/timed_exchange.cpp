@@ -11,6 +11,12 @@ using record::Activity;
 
 Tag tag_of(Channel channel, std::uint64_t round) { return (static_cast<Tag>(channel) << 56) | round; }
 
+Tag tag_in(std::uint64_t epoch, Channel channel, std::uint64_t round) {
+  constexpr int kRoundBits = 40;
+  const std::uint64_t in_round = round & ((std::uint64_t{1} << kRoundBits) - 1);
+  return tag_of(channel, ((epoch - 1) & 0xffff) << kRoundBits | in_round);
+}
+
 Stopwatch::Stopwatch(Member& self, Activity activity, Rank whom, std::uint64_t meeting) : self_(self) {
   span_.activity = activity;
   span_.whom = whom;
@@ -77,24 +83,21 @@ void tell_others(Member& self, coordination::AsyncSender& sender, const Group& g
 }
 
 double weight_of_gradient(const Worker& self) {
+  if (self.skipped()) return 0;
   return self.equal_batches() ? 1 : static_cast<double>(self.samples());
 }
 
-// A worker without samples has a gradient of 0. Its weight is tiny instead of 0, so that there is a mean,
-// which is 0, if no worker has any; beside a sample it vanishes in rounding.
+// Weights of 1 give the bits of a plain mean. A worker without samples has a gradient of 0. Its weight is
+// tiny instead of 0, so that there is a mean, which is 0, if no worker has any; beside a sample it vanishes
+// in rounding.
 Reduction over_samples(const Worker& self) {
   constexpr double kNone = 1e-30;
-  if (self.equal_batches()) return Reduction::mean();
+  if (self.equal_batches() && !self.skips_steps()) return Reduction::mean();
   return Reduction::weighted_mean(std::max(weight_of_gradient(self), kNone));
 }
 
 Task<> average_models(Worker& self, SharedGroup group, std::uint64_t round, Choice choice, Reduction how) {
   return all_reduce(self, std::move(group), self.parameters(), how, tag_of(Channel::kModel, round), choice);
-}
-
-Task<> average_gradients(Worker& self, SharedGroup group, std::uint64_t round, Choice choice) {
-  return all_reduce(self, std::move(group), self.gradients(), over_samples(self),
-                    tag_of(Channel::kGradients, round), choice);
 }
 
 Task<> receive(Member& self, Rank from, Tag tag, Data data) {

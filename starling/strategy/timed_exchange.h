@@ -29,9 +29,13 @@ enum class Channel : std::uint8_t {
   kBack,
   kTransfer,
   kOrder,
-  kFusion
+  kFusion,
+  kAgreed,
+  kGive
 };
 Tag tag_of(Channel channel, std::uint64_t round = 0);
+// The same in the view of this epoch, so that messages of an older one match nothing. The round has 40 bits.
+Tag tag_in(std::uint64_t epoch, Channel channel, std::uint64_t round = 0);
 
 // Notes how long something took, when it goes out of scope.
 class Stopwatch {
@@ -73,19 +77,16 @@ void tell_others(Member& self, coordination::AsyncSender& sender, const Group& g
                  std::uint64_t number);
 
 // The weight of this worker's gradient in a mean over all samples: 1 if batches are equal, otherwise its
-// samples.
+// samples; 0 if the step is skipped.
 double weight_of_gradient(const Worker& self);
 // The reduction by which gradients become their mean over all samples.
 collective::Reduction over_samples(const Worker& self);
 
-// The group's models become their mean, weighted if `how` says so.
+// The group's models become their mean, weighted if `how` says so. PeerLost if a member is lost;
+// agreed_exchange.h has an exchange that goes on.
 Task<> average_models(Worker& self, collective::SharedGroup group, std::uint64_t round,
                       collective::Choice choice = {},
                       collective::Reduction how = collective::Reduction::mean());
-
-// The group's gradients become their mean over all samples.
-Task<> average_gradients(Worker& self, collective::SharedGroup group, std::uint64_t round,
-                         collective::Choice choice = {});
 
 // A message, noted as a wait for its sender.
 Task<> receive(Member& self, Rank from, Tag tag, Data data);

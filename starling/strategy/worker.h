@@ -17,6 +17,7 @@
 #include "starling/collective/collective.h"
 #include "starling/core/partition.h"
 #include "starling/core/random.h"
+#include "starling/membership/membership.h"
 #include "starling/optim/optimizer.h"
 #include "starling/record/journal.h"
 #include "starling/runtime/task.h"
@@ -67,6 +68,8 @@ class Member {
   // Whether the worker is present from the beginning; if not, it may join later.
   virtual bool starts(Rank worker) const = 0;
   bool lost(Rank rank) { return net().lost(rank); }
+  // The agreed membership of the workers; null where a loss ends the exchanges of all workers.
+  virtual membership::Membership* membership() { return nullptr; }
 
   // The random numbers of this member alone.
   virtual Random& random() = 0;
@@ -175,6 +178,11 @@ class Worker : public Member {
   virtual double loss() const = 0;
   // Whether all workers' steps always have the same number of samples, so that means need no weights.
   virtual bool equal_batches() const = 0;
+
+  // Whether steps whose gradient is not finite weigh nothing, so that means need weights all the same; and
+  // whether this step is one as far as its gradient is ready. When it is over, it has no samples.
+  virtual bool skips_steps() const { return false; }
+  virtual bool skipped() const { return false; }
 };
 
 }  // namespace starling::strategy

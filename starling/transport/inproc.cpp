@@ -1,5 +1,6 @@
 #include "starling/transport/inproc.h"
 
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -16,6 +17,17 @@ class InprocWorld::Endpoint : public Transport {
 
   // Any thread may call this.
   virtual void learn_loss(Rank rank, const std::string& why) = 0;
+  virtual void part_from(Rank /*rank*/) {}
+  virtual void reunite_with(Rank /*rank*/) {}
+  virtual void miss(Rank /*rank*/, const std::string& /*why*/) {}
+
+  // What it sent before and what has not been received yet is gone as well.
+  void exclude(Rank rank, const std::string& why) override {
+    if (!record_loss(rank, why)) return;
+    fenced_.insert(rank);
+    end_operations_with(rank);
+  }
+  bool fenced(Rank rank) const { return fenced_.count(rank) != 0; }
 
  protected:
   void start_recv(Inbound& receiving) override {
@@ -25,12 +37,19 @@ class InprocWorld::Endpoint : public Transport {
 
   void withdraw_recv(Inbound& receiving) noexcept override { receiving.unlink(); }
 
-  void apply_loss(Rank rank, const std::string& why) {
-    if (!record_loss(rank, why)) return;
+  void apply_loss(Rank rank, const std::string& why, Judge::Evidence evidence = Judge::Evidence::kEnded) {
+    if (judged(rank) && !lost(rank)) return judge().suspect(rank, evidence, why);
+    if (record_loss(rank, why)) end_operations_with(rank);
+  }
+
+  virtual void end_operations_with(Rank /*rank*/) {
     matcher_.fail_if([&](const Inbound& receiving) { return hopeless(receiving); });
   }
 
   Matcher matcher_;
+
+ private:
+  std::set<Rank> fenced_;
 };
 
 // On virtual time a message in flight is the Sending itself; nothing is copied if the receive was posted when
@@ -39,10 +58,31 @@ class InprocWorld::Endpoint : public Transport {
 class InprocWorld::VirtualEndpoint final : public Endpoint {
  public:
   VirtualEndpoint(InprocWorld& world, runtime::Scheduler& scheduler, Rank rank, int size, Network& network)
-      : Endpoint(scheduler, rank, size, kForever), world_(world), network_(network) {}
+      : Endpoint(scheduler, rank, size), world_(world), network_(network) {}
 
   bool carries_ghosts() const override { return true; }
   void learn_loss(Rank rank, const std::string& why) override { apply_loss(rank, why); }
+
+  // The other end of the connection notices as soon as it can be reached.
+  void exclude(Rank rank, const std::string& why) override {
+    Endpoint::exclude(rank, why);
+    peer(rank).notice_closed(this->rank());
+  }
+
+  void part_from(Rank rank) override { apart_.insert(rank); }
+
+  void reunite_with(Rank rank) override {
+    apart_.erase(rank);
+    release(rank);
+    if (missed_.erase(rank) != 0 && judged(rank) && !lost(rank)) judge().hear_again(rank);
+    notice_closed(rank);
+  }
+
+  void miss(Rank rank, const std::string& why) override {
+    if (!judged(rank)) return exclude(rank, why);
+    missed_.insert(rank);
+    apply_loss(rank, why, Judge::Evidence::kSilent);
+  }
 
  private:
   using Queue = Operation::Queue;
@@ -65,14 +105,37 @@ class InprocWorld::VirtualEndpoint final : public Endpoint {
   }
 
   void arrive(Sending& sending) override {
-    Queue& link = *sending.flight.link;
-    if (&link.front() != &sending) {
+    const Rank to = sending.peer();
+    if (&sending.flight.link->front() != &sending || apart_.count(to) != 0) {
       sending.ticket = kHeldBack;
       return;
     }
     deliver(sending);
-    while (Sending* next = held_back(link)) deliver(*next);
+    release(to);
   }
+
+  void end_operations_with(Rank rank) override {
+    Endpoint::end_operations_with(rank);
+    release(rank);
+  }
+
+  // What has arrived at the other end and waits for nothing any more.
+  void release(Rank to) {
+    const auto link = under_way_.find(to);
+    if (link == under_way_.end()) return;
+    while (apart_.count(to) == 0 || lost(to)) {
+      Sending* const next = held_back(link->second);
+      if (next == nullptr) return;
+      deliver(*next);
+    }
+  }
+
+  void notice_closed(Rank by) {
+    if (apart_.count(by) == 0 && peer(by).fenced(rank()))
+      apply_loss(by, "it has closed the connection", Judge::Evidence::kUnreachable);
+  }
+
+  VirtualEndpoint& peer(Rank rank) { return static_cast<VirtualEndpoint&>(world_.at(rank)); }
 
   // The first on the link, if it has arrived.
   static Sending* held_back(Queue& link) {
@@ -83,7 +146,8 @@ class InprocWorld::VirtualEndpoint final : public Endpoint {
 
   void deliver(Sending& sending) {
     if (lost(sending.peer())) return sending.fail(loss_of(sending.peer()));
-    auto& receiver = static_cast<VirtualEndpoint&>(world_.at(sending.peer()));
+    VirtualEndpoint& receiver = peer(sending.peer());
+    if (receiver.fenced(rank())) return sending.complete();  // it goes nowhere
     if (Inbound* receiving = receiver.matcher_.find(rank(), sending.tag())) {
       hand_over(rank(), sending.data(), *receiving);
     } else {
@@ -95,6 +159,8 @@ class InprocWorld::VirtualEndpoint final : public Endpoint {
   InprocWorld& world_;
   Network& network_;
   std::unordered_map<Rank, Queue> under_way_;  // by receiver, in the order of sending; entries never move
+  std::set<Rank> apart_;
+  std::set<Rank> missed_;  // of these: have been silent for too long
 };
 
 // On threads a message is copied and posted to the receiver's loop; the send is done at once.
@@ -113,7 +179,9 @@ class InprocWorld::LoopEndpoint final : public Endpoint {
     auto& receiver = static_cast<LoopEndpoint&>(world_.at(sending.peer()));
     auto arrival = std::make_shared<std::unique_ptr<Arrival>>(
         std::make_unique<KeptArrival>(rank(), sending.tag(), sending.data()));
-    receiver.loop_.post([&receiver, arrival] { receiver.matcher_.deliver(std::move(*arrival)); });
+    receiver.loop_.post([&receiver, arrival, from = rank()] {
+      if (!receiver.fenced(from)) receiver.matcher_.deliver(std::move(*arrival));
+    });
     sending.complete();
   }
 
@@ -139,14 +207,32 @@ InprocWorld::InprocWorld(const std::vector<runtime::LoopScheduler*>& loops) {
 
 InprocWorld::~InprocWorld() = default;
 
-Transport& InprocWorld::at(Rank rank) { return *endpoints_.at(static_cast<std::size_t>(rank)); }
+InprocWorld::Endpoint& InprocWorld::endpoint(Rank rank) {
+  return *endpoints_.at(static_cast<std::size_t>(rank));
+}
+
+Transport& InprocWorld::at(Rank rank) { return endpoint(rank); }
 
 void InprocWorld::lose(Rank rank, const std::string& why) {
   for (auto& endpoint : endpoints_) endpoint->learn_loss(rank, why);
 }
 
+void InprocWorld::part(Rank a, Rank b) {
+  endpoint(a).part_from(b);
+  endpoint(b).part_from(a);
+}
+
+void InprocWorld::reunite(Rank a, Rank b) {
+  endpoint(a).reunite_with(b);
+  endpoint(b).reunite_with(a);
+}
+
+void InprocWorld::miss(Rank observer, Rank rank, const std::string& why) {
+  endpoint(observer).miss(rank, why);
+}
+
 void InprocWorld::lose_at(Rank observer, Rank rank, const std::string& why) {
-  endpoints_.at(static_cast<std::size_t>(observer))->learn_loss(rank, why);
+  endpoint(observer).learn_loss(rank, why);
 }
 
 }  // namespace starling::transport

@@ -30,10 +30,18 @@ class InprocWorld {
   // The same, but only this rank learns of the loss now; the others will later.
   void lose_at(Rank observer, Rank rank, const std::string& why);
 
+  // On virtual time only. Messages between the two wait from now on, until the two are reunited.
+  void part(Rank a, Rank b);
+  void reunite(Rank a, Rank b);
+  // The observer has heard nothing of the rank for too long, until they are reunited.
+  void miss(Rank observer, Rank rank, const std::string& why);
+
  private:
   class Endpoint;
   class VirtualEndpoint;
   class LoopEndpoint;
+  Endpoint& endpoint(Rank rank);
+
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
 };
 

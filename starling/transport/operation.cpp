@@ -5,14 +5,15 @@
 
 namespace starling::transport {
 
-Time OperationWait::deadline() const { return operation_->net().scheduler().now() + operation_->patience(); }
+Time OperationWait::deadline() const {
+  return operation_->net().scheduler().now() + operation_->net().patience();
+}
 
 std::string OperationWait::describe() const {
   return operation_ != nullptr ? operation_->describe() : "an operation that no longer exists";
 }
 
-// An operation without a deadline is a service without work: its wait is no stall.
-bool OperationWait::may_stall() const { return operation_ != nullptr && operation_->patience() < kForever; }
+bool OperationWait::may_stall() const { return operation_ != nullptr && operation_->idle_ == Idle::kNo; }
 
 void OperationWait::expire() { operation_->expire(context().scheduler->now() - since()); }
 
@@ -20,8 +21,6 @@ Operation& OperationWait::finished() const {
   if (operation_ == nullptr) throw Error("the operation was destroyed while it was awaited");
   return *operation_;
 }
-
-Duration Operation::patience() const { return patience_.value_or(net_.patience()); }
 
 Operation::~Operation() {
   while (!waits_.empty()) {
@@ -79,8 +78,8 @@ void Inbound::refuse_ghost(Rank from, std::size_t size) const {
                                from, " has a size and no memory, the receive wants its bytes"));
 }
 
-Receiving::Receiving(Transport& net, Rank from, Tag tag, std::span<std::byte> data)
-    : Inbound(net, net.check_rank(from, "receive from"), tag, data.size()), data_(data.data()) {
+Receiving::Receiving(Transport& net, Rank from, Tag tag, std::span<std::byte> data, Idle idle)
+    : Inbound(net, net.check_rank(from, "receive from"), tag, data.size(), idle), data_(data.data()) {
   net.begin(*this);
 }
 
@@ -97,9 +96,7 @@ std::span<std::byte> Receiving::room(Rank from, std::size_t size, bool ghost_mes
   return {data_, size};
 }
 
-ReceivingAny::ReceivingAny(Transport& net, Tag tag, std::optional<Duration> patience)
-    : Inbound(net, kAnyRank, tag, 0) {
-  if (patience) set_patience(*patience);
+ReceivingAny::ReceivingAny(Transport& net, Tag tag, Idle idle) : Inbound(net, kAnyRank, tag, 0, idle) {
   net.begin(*this);
 }
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,6 +28,9 @@ struct Letter {
   Rank from = kAnyRank;
   std::vector<std::byte> bytes;
 };
+
+// Whether a wait may rightly be long, as that of a service without work. Other long waits are logged.
+enum class Idle : bool { kNo, kYes };
 
 class Operation;
 
@@ -77,8 +79,6 @@ class Operation : public runtime::Hook<Operation> {
   Tag tag() const { return tag_; }
   std::size_t bytes() const { return bytes_; }
   Transport& net() const { return net_; }
-  // How long a wait for it may last.
-  Duration patience() const;
 
   // For transports.
   bool done() const { return done_; }
@@ -89,14 +89,13 @@ class Operation : public runtime::Hook<Operation> {
   }
 
  protected:
-  Operation(Transport& net, Rank peer, Tag tag, std::size_t bytes)
-      : net_(net), peer_(peer), tag_(tag), bytes_(bytes) {}
+  Operation(Transport& net, Rank peer, Tag tag, std::size_t bytes, Idle idle = Idle::kNo)
+      : net_(net), peer_(peer), tag_(tag), bytes_(bytes), idle_(idle) {}
 
   void check() const {
     if (error_) std::rethrow_exception(error_);
   }
   void fail_late(Duration waited);
-  void set_patience(Duration patience) { patience_ = patience; }
 
  private:
   friend class OperationWait;
@@ -105,7 +104,7 @@ class Operation : public runtime::Hook<Operation> {
   Rank peer_;
   Tag tag_;
   std::size_t bytes_;
-  std::optional<Duration> patience_;  // none: the transport's
+  Idle idle_;
   bool done_ = false;
   std::exception_ptr error_;
   runtime::Wait::Queue waits_;
@@ -156,7 +155,7 @@ class Inbound : public Operation {
 
 class [[nodiscard]] Receiving final : public Inbound {
  public:
-  Receiving(Transport& net, Rank from, Tag tag, std::span<std::byte> data);
+  Receiving(Transport& net, Rank from, Tag tag, std::span<std::byte> data, Idle idle = Idle::kNo);
   std::string describe() const override;
   std::span<std::byte> room(Rank from, std::size_t bytes, bool ghost) override;
   bool ghost() const override { return is_ghost({data_, bytes()}); }
@@ -169,7 +168,7 @@ class [[nodiscard]] Receiving final : public Inbound {
 
 class [[nodiscard]] ReceivingAny final : public Inbound {
  public:
-  ReceivingAny(Transport& net, Tag tag, std::optional<Duration> patience = {});
+  ReceivingAny(Transport& net, Tag tag, Idle idle = Idle::kNo);
   std::string describe() const override;
   std::span<std::byte> room(Rank from, std::size_t bytes, bool ghost) override;
   OperationAwaiter<ReceivingAny> operator co_await() { return OperationAwaiter<ReceivingAny>(*this); }

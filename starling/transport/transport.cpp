@@ -8,8 +8,8 @@
 
 namespace starling::transport {
 
-Transport::Transport(runtime::Scheduler& scheduler, Rank rank, int size, Duration patience)
-    : scheduler_(scheduler), rank_(rank), size_(size), patience_(patience) {}
+Transport::Transport(runtime::Scheduler& scheduler, Rank rank, int size)
+    : scheduler_(scheduler), rank_(rank), size_(size) {}
 
 void Transport::begin(Sending& sending) {
   check_rank(sending.peer(), "send to");

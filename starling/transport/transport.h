@@ -33,6 +33,24 @@ namespace starling::transport {
 
 class SharedMemory;
 
+// Decides about ranks that seem to be gone. A transport with a judge loses such a rank only when the judge
+// says so (Transport::exclude); until then operations with it wait. Called on the thread of the scheduler.
+class Judge {
+ public:
+  enum class Evidence {
+    kEnded,        // certain: the rank's process has ended or left
+    kUnreachable,  // the connection to it is broken
+    kSilent,       // nothing has been heard of it for too long; it may be heard again
+  };
+
+  virtual void suspect(Rank rank, Evidence evidence, const std::string& why) = 0;
+  // A rank that was silent has been heard.
+  virtual void hear_again(Rank rank) = 0;
+
+ protected:
+  ~Judge() = default;
+};
+
 // A block of memory from the transport; freed when the last copy of `owner` goes.
 struct Memory {
   std::span<std::byte> bytes;
@@ -46,7 +64,7 @@ struct Traffic {
 
 class Transport {
  public:
-  Transport(runtime::Scheduler& scheduler, Rank rank, int size, Duration patience = kDefaultPatience);
+  Transport(runtime::Scheduler& scheduler, Rank rank, int size);
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
   virtual ~Transport() = default;
@@ -57,23 +75,33 @@ class Transport {
   runtime::Scheduler& scheduler() const { return scheduler_; }
 
   Sending send(Rank to, Tag tag, std::span<const std::byte> data) { return {*this, to, tag, data}; }
-  Receiving recv(Rank from, Tag tag, std::span<std::byte> data) { return {*this, from, tag, data}; }
-  // A service that may be idle for long states its own patience, up to kForever.
-  ReceivingAny recv_any(Tag tag, std::optional<Duration> patience = {}) { return {*this, tag, patience}; }
+  Receiving recv(Rank from, Tag tag, std::span<std::byte> data, Idle idle = Idle::kNo) {
+    return {*this, from, tag, data, idle};
+  }
+  ReceivingAny recv_any(Tag tag, Idle idle = Idle::kNo) { return {*this, tag, idle}; }
 
-  // How long an operation may wait before it fails with Timeout. On real time kDefaultPatience unless set; on
-  // virtual time there is no limit, because there a wait without end is reported as a deadlock.
-  static constexpr Duration kDefaultPatience = std::chrono::minutes(5);
+  // How long an operation may wait before it fails with Timeout. There is no limit unless one is set: a peer
+  // that lives is waited for, and the wait for one that is lost ends at once.
   Duration patience() const { return patience_; }
   void set_patience(Duration patience) { patience_ = patience; }
 
   // A rank that is lost stays lost: every operation that needs it fails with PeerLost, except receives of
   // messages that had arrived before. `losses` pulses each time.
   bool any_lost() const { return !why_lost_.empty(); }
+  std::size_t lost_count() const { return why_lost_.size(); }
   bool lost(Rank rank) const { return any_lost() && why_lost_.count(rank) != 0; }
   // The reason for the loss of a lost rank.
   const std::string& why_lost(Rank rank) const { return why_lost_.at(rank); }
   runtime::Event& losses() { return losses_; }
+
+  // The judge of losses among the first `ranks` ranks; null: each is lost at the first evidence. It must
+  // outlive its office.
+  void set_judge(Judge* judge, int ranks) {
+    judge_ = judge;
+    judged_ranks_ = judge == nullptr ? 0 : ranks;
+  }
+  // The rank is lost from now on; nothing that it sends is received any more.
+  virtual void exclude(Rank rank, const std::string& why) { record_loss(rank, why); }
 
   // By rank: ranks with the same number share a host. Null where the hosts are unknown, as on one host.
   const std::shared_ptr<const std::vector<int>>& hosts() const { return hosts_; }
@@ -83,6 +111,11 @@ class Transport {
   virtual Memory allocate(std::size_t bytes);
   // Null where ranks share no memory.
   virtual SharedMemory* shared() { return nullptr; }
+
+  // The loop runs without pause from now on, until the end of beating. Ranks of the same host end one that
+  // stands still for longer than the limit; without a limit nobody is ended.
+  virtual void begin_beating(std::optional<Duration> /*stall_limit*/) {}
+  virtual void end_beating() {}
 
   // Whether messages may be ghosts; otherwise sending or receiving one is an InvalidArgument.
   virtual bool carries_ghosts() const { return false; }
@@ -98,6 +131,8 @@ class Transport {
   // A message that was handed to a Network has reached its receiver.
   virtual void arrive(Sending& sending);
 
+  bool judged(Rank rank) const { return rank < judged_ranks_; }
+  Judge& judge() { return *judge_; }
   // False if the rank was lost before.
   bool record_loss(Rank rank, std::string why);
   std::exception_ptr loss_of(Rank rank) const;
@@ -119,11 +154,27 @@ class Transport {
   runtime::Scheduler& scheduler_;
   Rank rank_;
   int size_;
+  Judge* judge_ = nullptr;
+  int judged_ranks_ = 0;
   std::map<Rank, std::string> why_lost_;  // the lost ones only, which saves memory
   runtime::Event losses_{"the loss of a rank", runtime::Event::Kind::kRare};
-  Duration patience_;
+  Duration patience_ = kForever;
   Traffic traffic_;
   std::shared_ptr<const std::vector<int>> hosts_;  // shared by thousands of simulated ranks
+};
+
+// Beats while it lives, however its scope is left.
+class Beating {
+ public:
+  Beating(Transport& net, std::optional<Duration> stall_limit) : net_(net) {
+    net_.begin_beating(stall_limit);
+  }
+  ~Beating() { net_.end_beating(); }
+  Beating(const Beating&) = delete;
+  Beating& operator=(const Beating&) = delete;
+
+ private:
+  Transport& net_;
 };
 
 }  // namespace starling::transport

@@ -114,7 +114,8 @@ INSTANTIATE_TEST_SUITE_P(
     Faults, BadClusterFile,
     ::testing::Values(
         BadFile{"[[fault]]\nworker = 1", "1: key 'kind': missing in [[fault]]"},
-        BadFile{fault("'slwo'"), "2: key 'kind': unknown 'slwo'; allowed: slow, pause, link, kill"},
+        BadFile{fault("'slwo'"),
+                "2: key 'kind': unknown 'slwo'; allowed: slow, pause, link, kill, stop, cut"},
         BadFile{fault("'slow'\nworker = 4\nfactor = 2"),
                 "3: key 'worker': bad value 4; allowed: a whole number from 0 to 3"},
         BadFile{fault("'slow'\nworker = 0"), "1: key 'factor': missing in a [[fault]] of kind slow"},

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "starling/core/error.h"
+#include "starling/core/random.h"
 
 namespace starling::coordination {
 namespace {
@@ -107,6 +108,27 @@ TEST(Complete, JoinsAll) {
   EXPECT_EQ(complete_graph(4).neighbours(2), (Group{0, 1, 3}));
   EXPECT_EQ(complete_graph(9).edges().size(), 36u);
   EXPECT_TRUE(complete_graph(1).edges().empty());
+}
+
+TEST(WithoutLost, ARingBecomesAShorterRing) {
+  const Graph left = without_lost(ring_graph(6), {1, 4, 2});
+  EXPECT_EQ(left.edges(), (std::vector<Edge>{{0, 3}, {0, 5}, {3, 5}}));
+  EXPECT_EQ(without_lost(ring_graph(3), {}).edges(), ring_graph(3).edges());
+  EXPECT_TRUE(without_lost(ring_graph(2), {0}).edges().empty());
+}
+
+TEST(WithoutLost, WhatIsLeftIsConnected) {
+  for (const char* name : {"ring", "torus", "hypercube", "exponential", "complete"}) {
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+      Random random(seed);
+      Group lost;
+      for (Rank rank = 1; rank < 16; ++rank) {
+        if (random.chance(0.6)) lost.push_back(rank);
+      }
+      const Graph left = without_lost(make_graph(name, 16), lost);
+      EXPECT_EQ(left.unreached(), lost) << name << ", seed " << seed;
+    }
+  }
 }
 
 TEST(MakeGraph, BuildsConnectedGraphsOfEverySize) {

@@ -212,6 +212,36 @@ TEST(Combine, MinAndMaxTakeTheNextSourceOnlyIfItIsBeyond) {
   }
 }
 
+// Every length, and every place of the one that is not finite.
+TEST(AllFinite, FindsOneAnywhere) {
+  const float largest = std::numeric_limits<float>::max(), infinite = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
+  for (const detail::Kernels* kernels : detail::all_kernels()) {
+    const auto finite = [&](const std::vector<float>& values) {
+      return kernels->all_finite(reinterpret_cast<const std::byte*>(values.data()), values.size());
+    };
+    for (std::size_t count = 0; count < 70; ++count) {
+      std::vector<float> values(count, -largest);
+      EXPECT_TRUE(finite(values)) << kernels->name << ", " << count;
+      for (std::size_t i = 0; i < count; ++i) {
+        for (const float bad : {infinite, -infinite, nan, -nan}) {
+          values[i] = bad;
+          EXPECT_FALSE(finite(values)) << kernels->name << ", element " << i << " of " << count;
+        }
+        values[i] = std::numeric_limits<float>::denorm_min();
+      }
+    }
+    std::vector<float> values(100'000, 1.0F);
+    EXPECT_TRUE(finite(values));
+    for (const std::size_t i : {std::size_t{0}, std::size_t{2047}, std::size_t{2048}, std::size_t{99'999}}) {
+      values[i] = nan;
+      EXPECT_FALSE(finite(values)) << kernels->name << ", element " << i;
+      values[i] = 0;
+    }
+  }
+  EXPECT_TRUE(all_finite({}));
+}
+
 TEST(Combine, RefusesWhatHasNoMeaning) {
   std::byte out[16] = {};
   const std::byte* const sources[] = {out, out};

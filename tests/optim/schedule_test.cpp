@@ -26,6 +26,17 @@ TEST(Schedule, StepFallsAtHalfAndThreeQuarters) {
   EXPECT_DOUBLE_EQ(schedule.at(7), 0.01);
 }
 
+// Of four workers that share 400 batches by demand, a fast one makes more than 100 steps.
+TEST(Schedule, TheDataTellsHowFarAFastWorkerIs) {
+  const Schedule schedule{.kind = ScheduleKind::kCosine, .rate = 1, .warmup = 0, .steps = 100};
+  EXPECT_EQ(schedule.at(130), 0);
+  EXPECT_EQ(step_at_batch(0, 4), 1U);
+  EXPECT_EQ(step_at_batch(3, 4), 1U);
+  EXPECT_EQ(step_at_batch(200, 4), 51U);
+  EXPECT_EQ(step_at_batch(399, 4), 100U);
+  EXPECT_GT(schedule.at(step_at_batch(399, 4)), 0);
+}
+
 TEST(Schedule, CosineFallsFromTheRateTowardsZero) {
   const Schedule schedule{.kind = ScheduleKind::kCosine, .rate = 2, .warmup = 2, .steps = 12};
   EXPECT_DOUBLE_EQ(schedule.at(3), 2);

@@ -43,7 +43,7 @@ TEST(Golden, RunsEndInTheSameBits) {
   EXPECT_EQ(fingerprint_of("allreduce", {}), 0xb519aa7189781c06ULL);
   EXPECT_EQ(fingerprint_of("allreduce", {{"algorithm", "ring"}}), 0xc300759b5200608dULL);
   EXPECT_EQ(fingerprint_of("local-sgd", {{"period", "3"}, {"adapt", "adacomm"}}), 0x3a6b3dcf5b1b621aULL);
-  EXPECT_EQ(fingerprint_of("ps", {{"mode", "asp"}}), 0x2bf6987aed8d1d0dULL);
+  EXPECT_EQ(fingerprint_of("ps", {{"mode", "asp"}, {"scale", "none"}}), 0x2bf6987aed8d1d0dULL);
   EXPECT_EQ(fingerprint_of("ps", {{"backup", "1"}}), 0x27ab4a5ec752787bULL);
   EXPECT_EQ(fingerprint_of("dpsgd", {{"graph", "exponential"}}), 0x5e34809134e4e1afULL);
 }

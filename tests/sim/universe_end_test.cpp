@@ -48,7 +48,10 @@ TEST(UniverseEnd, WhoJoinsAfterTheTargetIsNotWaitedFor) {
 
 TEST(UniverseEnd, IfNobodyIsLeftTheModelsOfAllCount) {
   Simulation simulation = simulation_of("allreduce", {}, 4);
-  simulation.cluster.faults.push_back({.kind = cluster::Fault::Kind::kKill, .subject = 2, .from = at(0.95)});
+  for (const Rank rank : {2, 0, 3, 1}) {
+    simulation.cluster.faults.push_back(
+        {.kind = cluster::Fault::Kind::kKill, .subject = rank, .from = at(0.95 + 0.01 * rank)});
+  }
   const record::RunRecord run = run_to_end(simulation).run;
   for (const record::RankRecord& record : run.ranks) EXPECT_NE(record.ended, "") << record.rank;
   EXPECT_LT(*run.final_train_loss, run.losses.front().loss);

@@ -97,7 +97,8 @@ TEST_P(FusionAuto, SettlesNearTheBestOfAGrid) {
 // A step may begin before the one before has asked for its threshold, as where the gradients of all sections
 // come at once.
 Task<> ask_late(testing::FakeWorker& self, std::vector<std::uint64_t>& thresholds) {
-  BucketSize fusion(self, {std::size_t{25} << 20, true});
+  AgreedExchange agreed(self);
+  BucketSize fusion(self, agreed, {std::size_t{25} << 20, true});
   fusion.step_begins();
   for (int step = 0; step < 60; ++step) {
     co_await runtime::sleep_for(std::chrono::milliseconds(10 + step % 7));

@@ -1,14 +1,12 @@
 // The tests that every strategy must pass, for every registry entry and every variant that it names.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <bit>
-#include <cctype>
 #include <cmath>
 #include <map>
 
 #include "starling/core/error.h"
-#include "tests/support/simulations.h"
+#include "tests/strategy/registered_cases.h"
 
 namespace starling::strategy {
 namespace {
@@ -17,44 +15,6 @@ using testing::Models;
 using testing::Outcome;
 using testing::run_to_end;
 using testing::simulation_of;
-
-struct RegisteredCase {
-  const StrategyEntry* row = nullptr;
-  OptionTexts options;
-};
-
-Options options_of(const RegisteredCase& which) {
-  return Options::parse(which.row->options, which.row->name, which.options);
-}
-
-// Some variants need more workers than there are.
-bool possible(const RegisteredCase& which, int workers) {
-  try {
-    which.row->make(options_of(which), workers);
-    return true;
-  } catch (const InvalidArgument&) {
-    return false;
-  }
-}
-
-template <class Wanted>
-std::vector<RegisteredCase> cases_where(Wanted wanted) {
-  std::vector<RegisteredCase> cases;
-  for (const StrategyEntry& row : registry()) {
-    for (const OptionTexts& options : row.variants) {
-      if (RegisteredCase which{&row, options}; wanted(which)) cases.push_back(std::move(which));
-    }
-  }
-  return cases;
-}
-
-std::string case_name(const ::testing::TestParamInfo<RegisteredCase>& info) {
-  std::string name = info.param.row->name;
-  for (const auto& [option, value] : info.param.options) name += concat("_", option, "_", value);
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
-}
 
 class Conformance : public ::testing::TestWithParam<RegisteredCase> {
  protected:
@@ -65,8 +25,9 @@ class Conformance : public ::testing::TestWithParam<RegisteredCase> {
 
   bool possible_with(int workers) const { return possible(GetParam(), workers); }
 
-  // Random speeds, jitter, pauses, hosts and sizes; all from the seed.
-  sim::Simulation random_simulation(std::uint64_t seed) const;
+  sim::Simulation random_simulation(std::uint64_t seed) const {
+    return random_simulation_of(GetParam(), seed);
+  }
 };
 
 // Strategies that can run alone, whose bytes are known beforehand, that preserve the mean of the models, that
@@ -98,29 +59,6 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Equal, ::testing::ValuesIn(cases_where([](c
                            return has_equal_models(*which.row, options_of(which));
                          })),
                          case_name);
-
-sim::Simulation Conformance::random_simulation(std::uint64_t seed) const {
-  Random random(seed);
-  const int workers = random.between(2, 8);
-  sim::Simulation simulation = this->simulation(workers);
-  simulation.seed = seed;
-  simulation.steps = static_cast<std::uint64_t>(random.between(1, 12));
-  const int hosts = random.between(1, workers);
-  for (cluster::WorkerSpec& worker : simulation.cluster.workers) {
-    worker.host = random.between(0, hosts - 1);
-    worker.speed = std::exp2(random.uniform() * 4 - 2);
-    if (random.chance(0.5)) worker.jitter = {cluster::Jitter::Kind::kLognormal, 0.5, 0};
-    if (random.chance(0.2)) worker.jitter = {cluster::Jitter::Kind::kExponential, 0, 0};
-  }
-  for (int pause = random.between(0, 2); pause > 0; --pause) {
-    const Time from(std::chrono::milliseconds(random.between(0, 2000)));
-    simulation.cluster.faults.push_back({.kind = cluster::Fault::Kind::kPause,
-                                         .subject = random.between(0, workers - 1),
-                                         .from = from,
-                                         .to = from + std::chrono::milliseconds(random.between(1, 3000))});
-  }
-  return simulation;
-}
 
 TEST_P(Conformance, SameSeedSameBits) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
@@ -163,6 +101,41 @@ TEST_P(Conformance, ThousandSeedsMakeProgress) {
     }
     const double transfers = 0.01 * static_cast<double>(simulation.steps);
     EXPECT_LE(std::chrono::duration<double>(run.duration).count(), bound + transfers);
+  }
+}
+
+// Where all workers have the same model, those that are left have. Two die, at times that may fall into the
+// middle of dealing with the first death.
+TEST_P(Equal, SurvivorsHaveTheSameBits) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    sim::Simulation simulation = random_simulation(seed);
+    SCOPED_TRACE(concat("seed ", seed));
+    const int workers = static_cast<int>(simulation.cluster.workers.size());
+    if (workers < 3 || !possible_with(workers)) continue;
+    simulation.optimizer.momentum = 0.9;
+    const Duration whole = sim::simulate(simulation).duration;
+    Random random(seed + 3'000'000);
+    const bool server_beside = row().make(options(), workers)->service() == Placement::kBesideWorker0;
+    const Rank first = random.between(2, workers - 1);
+    const Rank second = random.chance(0.5) && !server_beside ? 0 : first - 1;
+    const Time at(
+        Duration(static_cast<Duration::rep>(random.uniform() * static_cast<double>(whole.count()))));
+    const Duration later = std::chrono::microseconds(random.between(0, 2000));
+    simulation.cluster.faults.push_back({.kind = cluster::Fault::Kind::kKill, .subject = first, .from = at});
+    simulation.cluster.faults.push_back(
+        {.kind = cluster::Fault::Kind::kKill, .subject = second, .from = at + later});
+    const Outcome outcome = run_to_end(simulation);
+    const std::vector<float>* model = nullptr;
+    for (Rank rank = 0; rank < workers; ++rank) {
+      if (rank == first || rank == second) continue;
+      const auto index = static_cast<std::size_t>(rank);
+      EXPECT_EQ(outcome.run.ranks[index].ended, "");
+      EXPECT_EQ(outcome.run.ranks[index].journal.steps, simulation.steps);
+      if (model != nullptr) {
+        EXPECT_EQ(*model, outcome.models[index]) << "rank " << rank;
+      }
+      model = &outcome.models[index];
+    }
   }
 }
 
@@ -305,10 +278,10 @@ TEST(Registry, WhereModelsMayDifferIsNamed) {
     check_equal_models(ps, Options::parse(ps.options, ps.name, {{"mode", "asp"}}));
     FAIL();
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "strategy ps with backup=0, mode=asp, server=own, staleness=3: the workers' models may differ "
-        "between steps; allowed: allreduce, dear, local-sgd with period=1, ps");
+    EXPECT_STREQ(error.what(),
+                 "strategy ps with backup=0, mode=asp, scale=staleness, server=own, staleness=3: the "
+                 "workers' models may differ "
+                 "between steps; allowed: allreduce, dear, local-sgd with period=1, ps");
   }
 }
 

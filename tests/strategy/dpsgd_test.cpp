@@ -56,6 +56,25 @@ TEST(Dpsgd, AStragglerSlowsTheWholeRing) {
   EXPECT_GT(sim::simulate(simulation).duration, 3.9 * equal);
 }
 
+// Of a ring of eight every other worker dies: nobody that is left has a neighbour of the old ring.
+TEST(Dpsgd, TheRingClosesOverTheLost) {
+  sim::Simulation simulation = simulation_of("dpsgd", {}, 8);
+  simulation.optimizer.learning_rate = 0;
+  simulation.spread = 1;
+  simulation.steps = 60;
+  for (const Rank rank : {0, 2, 4, 6}) {
+    const Time at(std::chrono::milliseconds(100 + 300 * rank));
+    simulation.cluster.faults.push_back({.kind = cluster::Fault::Kind::kKill, .subject = rank, .from = at});
+  }
+  const testing::Outcome outcome = run_to_end(simulation);
+  for (const std::size_t rank : {3U, 5U, 7U}) {
+    EXPECT_EQ(outcome.run.ranks[rank].journal.steps, 60U);
+    for (std::size_t i = 0; i < outcome.models[1].size(); ++i) {
+      EXPECT_NEAR(outcome.models[rank][i], outcome.models[1][i], 1e-4);
+    }
+  }
+}
+
 TEST(Dpsgd, ReadsAGraphFromAFile) {
   const std::string path = ::testing::TempDir() + "dpsgd_edges.txt";
   std::ofstream(path) << "# a path\n0 1\n1 2\n2 3\n";

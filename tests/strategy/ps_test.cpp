@@ -146,6 +146,39 @@ TEST(ParameterServer, AspCountsStaleness) {
   EXPECT_EQ(sync.ranks[4].journal.staleness.max, 0U);
 }
 
+// Worker 0 pushes at 3.5 and 7 steps of worker 1, which makes four. Elements sum up the rates of each worker.
+TEST(ParameterServer, AspDividesTheRateByOnePlusTheStaleness) {
+  const auto sums_of = [](const OptionTexts& options) {
+    sim::Simulation simulation = with_slow_worker(options, 2, 3.5);
+    simulation.workload = testing::signatures(2);
+    simulation.optimizer.learning_rate = 1;
+    simulation.steps = 100;
+    simulation.until = Time(std::chrono::milliseconds(400));
+    return run_to_end(simulation).models[0];
+  };
+  EXPECT_EQ(sums_of({{"mode", "asp"}}), (std::vector<float>{-(1.0F / 4 + 1.0F / 2), -(3 + 1.0F / 2)}));
+  EXPECT_EQ(sums_of({{"mode", "asp"}, {"scale", "none"}}), (std::vector<float>{-2, -4}));
+}
+
+// The plain rule does not stand this rate and momentum; bsp does.
+TEST(ParameterServer, AspStandsTheRateOfBsp) {
+  const auto loss_of = [](const OptionTexts& options, std::uint64_t seed) {
+    sim::Simulation simulation = simulation_of("ps", options, 8);
+    simulation.optimizer.learning_rate = 0.1;
+    simulation.optimizer.momentum = 0.9;
+    simulation.steps = 100;
+    simulation.seed = seed;
+    for (auto& worker : simulation.cluster.workers)
+      worker.jitter = {cluster::Jitter::Kind::kLognormal, 0.3, 0};
+    return *sim::simulate(simulation).final_train_loss;
+  };
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_LT(loss_of({}, seed), 0.1);
+    EXPECT_LT(loss_of({{"mode", "asp"}}, seed), 0.1) << "seed " << seed;
+    EXPECT_FALSE(loss_of({{"mode", "asp"}, {"scale", "none"}}, seed) < 1) << "seed " << seed;
+  }
+}
+
 TEST(ParameterServer, AWorkerMayComeLater) {
   for (const char* mode : {"bsp", "asp", "ssp"}) {
     sim::Simulation simulation = simulation_of("ps", {{"mode", mode}}, 4);

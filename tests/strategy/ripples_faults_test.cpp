@@ -87,7 +87,8 @@ TEST_P(RipplesOn, TheOthersGoOnAndLearnWhoeverDiesWhenever) {
     const double before = simulation.workload->evaluate(start).loss;
     const double after = loss_of_mean(*simulation.workload, survivors);
     EXPECT_TRUE(std::isfinite(after) && after < before) << after << " after " << before;
-    EXPECT_LE(outcome.run.duration, 2 * whole + std::chrono::seconds(1));
+    // To agree on who is left takes messages, which may have to wait behind models on slow links.
+    EXPECT_LE(outcome.run.duration, 3 * whole + std::chrono::seconds(1));
   }
 }
 

@@ -83,8 +83,10 @@ class Ride {
     FakeWorker& self = fakes_[static_cast<std::size_t>(rank)];
     Random random = random_.fork(static_cast<std::uint64_t>(rank));
     const runtime::Context& context = co_await runtime::this_context();
+    AgreedExchange agreed(self);
     TransferScheduler transfers(
-        self, order_, window_, [&](std::size_t job, Tag tag) { return carry(self, rider, job, tag); },
+        self, agreed, order_, window_,
+        [&](std::size_t job, const ExchangeTerms&, Tag tag) { return carry(self, rider, job, tag); },
         context);
     for (const std::size_t jobs : jobs_) {
       rider.done = 0;
@@ -103,13 +105,14 @@ class Ride {
     }
   }
 
-  Task<> carry(FakeWorker& self, Rider& rider, std::size_t job, Tag tag) {
+  Task<bool> carry(FakeWorker& self, Rider& rider, std::size_t job, Tag tag) {
     rider.carried.back().push_back({job, tag, self.now()});
     rider.most_under_way = std::max(rider.most_under_way, ++rider.under_way);
     co_await runtime::sleep_for(std::chrono::microseconds(self.random().between(0, 100)));
     co_await collective::barrier(self.net(), self.everyone(), tag);
     --rider.under_way;
     ++rider.done;
+    co_return true;
   }
 
   Random random_;
@@ -199,12 +202,14 @@ TEST(TransferScheduler, ALostRankEndsItForAll) {
 // The error does not reach workers that wait meanwhile, but no worker that asks goes on as if all were well.
 Task<> fail_at_the_second(FakeWorker& self, std::vector<std::size_t>& carried) {
   const runtime::Context& context = co_await runtime::this_context();
-  const auto carry = [&](std::size_t job, Tag) -> Task<> {
+  const auto carry = [&](std::size_t job, const ExchangeTerms&, Tag) -> Task<bool> {
     co_await runtime::sleep_for(std::chrono::microseconds(1));
     if (job == 1) throw Error("it broke");
     carried.push_back(job);
+    co_return true;
   };
-  TransferScheduler transfers(self, TransferScheduler::Order::kNumbers, 1, carry, context);
+  AgreedExchange agreed(self);
+  TransferScheduler transfers(self, agreed, TransferScheduler::Order::kNumbers, 1, carry, context);
   transfers.begin(3);
   for (const std::size_t job : {2, 1, 0}) transfers.offer(job);
   for (;;) {
@@ -227,8 +232,10 @@ TEST(TransferScheduler, AnErrorReachesWhoAsks) {
 
 Task<> fail_beside(FakeWorker& self) {
   const runtime::Context& context = co_await runtime::this_context();
+  AgreedExchange agreed(self);
   TransferScheduler transfers(
-      self, TransferScheduler::Order::kLeader, 1, [](std::size_t, Tag) -> Task<> { co_return; }, context);
+      self, agreed, TransferScheduler::Order::kLeader, 1,
+      [](std::size_t, const ExchangeTerms&, Tag) -> Task<bool> { co_return true; }, context);
   const auto fail = []() -> Task<> {
     co_await runtime::sleep_for(std::chrono::microseconds(1));
     throw Error("it broke");

@@ -28,7 +28,7 @@ constexpr Link kGateLink{1e9, 5us};  // a nanosecond per byte
 class GatedRank final : public Transport {
  public:
   GatedRank(VirtualScheduler& scheduler, std::vector<std::unique_ptr<GatedRank>>& ranks, Rank rank, int size)
-      : Transport(scheduler, rank, size, kForever),
+      : Transport(scheduler, rank, size),
         gate(
             scheduler, kGateLink, [this](const Sending&) { ++begun; },
             [this](Sending& sending) {

@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <memory>
 
 #include "starling/core/error.h"
 #include "starling/runtime/deadline.h"
@@ -57,9 +59,15 @@ TEST_F(RemoteTest, ASilentRankIsLost) {
   EXPECT_EQ(world.run(2, stop_and_be_missed), (std::vector<std::string>{"", "killed"}));
 }
 
+// More than passes in the time before a stop. Filling it would take so long under a sanitizer that the rank
+// would be silent meanwhile, so nobody writes to it.
+constexpr std::size_t kMuch = std::size_t{128} << 20;
+std::unique_ptr<std::byte[]> much_memory() { return std::make_unique_for_overwrite<std::byte[]>(kMuch); }
+
 // A receive is taken back while its message has half arrived, and its sender stands still.
 Task<> stop_halfway(Peer& self) {
-  std::vector<std::byte> much(std::size_t{128} << 20);  // more than passes in the time before the stop
+  const auto memory = much_memory();
+  const std::span much(memory.get(), kMuch);
   if (self.net.rank() == 1) {
     const pid_t own = getpid();
     co_await self.net.send(0, 1, std::as_bytes(std::span(&own, 1)));
@@ -88,6 +96,45 @@ Task<> stop_halfway(Peer& self) {
 TEST_F(RemoteTest, ASenderThatStopsHalfwayHoldsNobodyUp) {
   testing::WireWorld world(0, 200ms);
   EXPECT_EQ(world.run(2, stop_halfway), (std::vector<std::string>{"", "killed"}));
+}
+
+// Rank 0 takes back two long messages whose receivers stand still, which takes as long as the silence that is
+// allowed, twice. To rank 3 it lives all the time.
+Task<> take_back(Peer& self, std::span<const std::byte> much) {
+  std::array<pid_t, 2> receivers{};
+  for (const Rank rank : {1, 2}) {
+    pid_t& pid = receivers[static_cast<std::size_t>(rank - 1)];
+    co_await self.net.recv(rank, 1, std::as_writable_bytes(std::span(&pid, 1)));
+  }
+  {
+    const Sending first(self.net, 1, 2, much), second(self.net, 2, 2, much);
+    co_await runtime::sleep_for(30ms);  // they begin to receive, and stop
+  }
+  for (const pid_t pid : receivers) kill(pid, SIGKILL);
+  co_await self.net.send(3, 3, {});
+  co_await self.net.recv(3, 3, {});
+}
+
+Task<> take_back_from_the_stopped(Peer& self) {
+  const auto memory = much_memory();
+  const std::span much(memory.get(), kMuch);
+  if (self.net.rank() == 0) {
+    co_await take_back(self, much);
+  } else if (self.net.rank() == 3) {
+    co_await self.net.recv(0, 3, {});
+    co_await self.net.send(0, 3, {});
+  } else {
+    const pid_t own = getpid();
+    co_await self.net.send(0, 1, std::as_bytes(std::span(&own, 1)));
+    const Receiving receiving(self.net, 0, 2, much);
+    co_await runtime::sleep_for(15ms);
+    raise(SIGSTOP);
+  }
+}
+
+TEST_F(RemoteTest, WhoTakesMessagesBackFromTheStoppedLives) {
+  testing::WireWorld world(0, 2s);  // the messages alone take a while to make, under a sanitizer
+  EXPECT_EQ(world.run(4, take_back_from_the_stopped), (std::vector<std::string>{"", "killed", "killed", ""}));
 }
 
 // They compute, say nothing and are asked for nothing, for many times the silence that is allowed.

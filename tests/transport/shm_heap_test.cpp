@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,6 +51,30 @@ TEST(ShmHeapTest, PiecesDoNotOverlapAndKeepTheirContent) {
   }
   EXPECT_EQ(heap.used(), 0U);
   heap.release(heap.allocate(kHeapBytes));  // free neighbours were merged: the whole is one block again
+}
+
+// The thread sanitizer leaves a program fewer addresses than an arena of so many ranks takes.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+constexpr int kCrowd = 16;
+#else
+constexpr int kCrowd = kMaxRanks;
+#endif
+#else
+constexpr int kCrowd = kMaxRanks;
+#endif
+
+// A rank whose model fills the machine is not stopped by the arena. Addresses are not memory: none is used.
+TEST(ShmHeapTest, AnArenaHasAddressesForTheWholeMachine) {
+  const auto memory =
+      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::shared_ptr<Arena> arena = Arena::create(2);
+  EXPECT_GE(arena->heap(0).size(), std::min(memory, std::size_t{1} << 45));
+  const std::shared_ptr<Arena> crowded = Arena::create(kCrowd);
+  EXPECT_GE(crowded->heap(0).size(), std::size_t{16} << 30);
+  struct stat status {};
+  ASSERT_EQ(fstat(arena->memory(), &status), 0);
+  EXPECT_LT(status.st_blocks * 512, 64 << 20);
 }
 
 TEST(ShmHeapTest, AnExhaustedHeapSaysHowMuchWasAsked) {

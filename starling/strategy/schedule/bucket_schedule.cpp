@@ -11,17 +11,20 @@ namespace starling::strategy {
 using collective::Buckets;
 using record::Activity;
 
-BucketSchedule::BucketSchedule(Worker& self, const TransferOptions& setting, TransferScheduler::Order order,
-                               Update update, const runtime::Context& context)
+BucketSchedule::BucketSchedule(Worker& self, AgreedExchange& agreed, const TransferOptions& setting,
+                               TransferScheduler::Order order, Update update, const runtime::Context& context)
     : self_(self),
-      everyone_(self.everyone()),
+      agreed_(agreed),
       setting_(setting),
       update_(update),
       buckets_of_(self.sections().size()),
       updated_(self.sections().size(), true),
-      fusion_(self, setting.fusion),
+      fusion_(self, agreed, setting.fusion),
       transfers_(
-          self, order, setting.window, [this](std::size_t job, Tag tag) { return run_transfer(job, tag); },
+          self, agreed, order, setting.window,
+          [this](std::size_t job, const ExchangeTerms& terms, Tag tag) {
+            return run_transfer(job, terms, tag);
+          },
           context) {}
 
 std::vector<Slice> BucketSchedule::places() const {
@@ -56,6 +59,7 @@ void BucketSchedule::begins() {
 void BucketSchedule::gradient_ready(std::size_t section) {
   ready_.push_back(section);
   if (std::exchange(fresh_, false)) open();
+  if (self_.skipped()) how_ = over_samples(self_);  // for the transfers that have not begun
   if (!opening_) take();
 }
 
@@ -64,15 +68,15 @@ void BucketSchedule::open() {
   round_ = self_.step();
   how_ = over_samples(self_);
   learning_rate_ = self_.learning_rate();
-  if (agreed_ && !may_replan()) return start();
+  if (plan_agreed_ && !may_replan()) return start();
   opening_ = true;
   transfers_.beside(prepare(), "the plan of the buckets");
 }
 
 Task<> BucketSchedule::prepare() {
   Buckets next = co_await replan();
-  if (!agreed_ || next != buckets_) {
-    if (agreed_) co_await leave_plan();
+  if (!plan_agreed_ || next != buckets_) {
+    if (plan_agreed_) co_await leave_plan();
     set_plan(std::move(next));
     co_await agree();
   }
@@ -93,8 +97,10 @@ Task<> BucketSchedule::agree() {
   const std::uint64_t algorithm =
       setting_.algorithm ? 1 + static_cast<std::uint64_t>(*setting_.algorithm) : 0;
   const std::uint64_t all = (kind() * 8 + algorithm) * 2 + (fusion_.tuned() ? 1 : 0);
-  co_await agree_on_plan(self_, everyone_, buckets_, all, transfers_.next_tag());
-  agreed_ = true;
+  co_await agreed_.in_order({}, [this, all](const ExchangeTerms& terms, Tag tag) {
+    return agree_on_plan(self_, terms.group, buckets_, all, tag);
+  });
+  plan_agreed_ = true;
 }
 
 void BucketSchedule::start() {
@@ -115,28 +121,34 @@ void BucketSchedule::take() {
   }
 }
 
-Task<> BucketSchedule::run_transfer(std::size_t job, Tag tag) {
-  co_await exchange(transfer(job, tag), tag);
-  transferred(job);
+Task<bool> BucketSchedule::run_transfer(std::size_t job, const ExchangeTerms& terms, Tag tag) {
+  const Transfer transfer = this->transfer(job);
+  const auto work = [&](const ExchangeTerms& now) { return exchange(transfer, now, tag); };
+  const bool done = co_await agreed_.attempt(terms, lane_of(job), round_, transfer.result, work);
+  if (done) transferred(job);
+  co_return done;
 }
 
-Task<> BucketSchedule::exchange(Transfer transfer, Tag tag) {
-  const std::uint64_t meeting = meeting_of(everyone_, tag);
+Task<> BucketSchedule::exchange(const Transfer& transfer, const ExchangeTerms& terms, Tag tag) {
+  const std::uint64_t meeting = meeting_of(terms.group, tag);
   {
     Stopwatch watch(self_, Activity::kMeet, record::kNobody, meeting);
     watch.in_background().about({transfer.kind, static_cast<std::uint32_t>(round_),
                                  static_cast<std::uint32_t>(transfer.sections.begin),
                                  static_cast<std::uint32_t>(transfer.sections.end)});
-    co_await transfer.work;
+    Task<> work = transfer.work(terms, tag);
+    co_await work;
   }
   meeting_ = meeting;
 }
 
-BucketSchedule::Transfer BucketSchedule::average(std::size_t bucket, Tag tag) {
-  const Slice part = buckets_[bucket].elements;
-  const Data gradients = self_.gradients().part(part.begin, part.end);
-  return {record::Detail::Kind::kAllReduce, buckets_[bucket].sections,
-          collective::all_reduce(self_.net(), everyone_, gradients, how_, tag, setting_.algorithm)};
+BucketSchedule::Transfer BucketSchedule::average(Slice elements, Slice sections,
+                                                 collective::Choice algorithm) {
+  const Data gradients = self_.gradients().part(elements.begin, elements.end);
+  return {record::Detail::Kind::kAllReduce, sections, gradients,
+          [this, gradients, algorithm](const ExchangeTerms& terms, Tag tag) {
+            return collective::all_reduce(self_.net(), terms.group, gradients, how_, tag, algorithm);
+          }};
 }
 
 void BucketSchedule::arrive(std::size_t bucket) { arrived_[bucket] = true; }

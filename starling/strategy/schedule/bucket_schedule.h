@@ -24,11 +24,12 @@ class BucketSchedule : public StepListener {
     BucketSizeOptions fusion = {};
   };
 
-  // An exchange of all workers that has not begun.
+  // An exchange of all members.
   struct Transfer {
     record::Detail::Kind kind = record::Detail::Kind::kAllReduce;
     Slice sections;
-    Task<> work;
+    std::optional<Data> result;  // where all members have the same afterwards; none: each has something else
+    std::function<Task<>(const ExchangeTerms& terms, Tag tag)> work;
   };
 
   void begins() final;
@@ -41,8 +42,8 @@ class BucketSchedule : public StepListener {
   // Whether update() is called section by section before the next forward pass, or by somebody else.
   enum class Update { kElsewhere, kBySection };
 
-  BucketSchedule(Worker& self, const TransferOptions& setting, TransferScheduler::Order order, Update update,
-                 const runtime::Context& context);
+  BucketSchedule(Worker& self, AgreedExchange& agreed, const TransferOptions& setting,
+                 TransferScheduler::Order order, Update update, const runtime::Context& context);
   ~BucketSchedule() override = default;
 
   // From here on what a schedule decides.
@@ -51,7 +52,7 @@ class BucketSchedule : public StepListener {
   virtual void opened() {}                                       // a round, before the first is filled
   virtual void filled(std::size_t bucket) = 0;
   // Says what a numbered transfer exchanges, and is told when it has been exchanged.
-  virtual Transfer transfer(std::size_t job, Tag tag) { return average(job, tag); }
+  virtual Transfer transfer(std::size_t job) { return average(job); }
   virtual void transferred(std::size_t job) { arrive(job); }
   // Before a plan is replaced, with nothing under way.
   virtual Task<> leave_plan();
@@ -62,8 +63,9 @@ class BucketSchedule : public StepListener {
   virtual std::uint64_t kind() const = 0;
 
   Worker& self() { return self_; }
+  const Worker& self() const { return self_; }
   TransferScheduler& transfers() { return transfers_; }
-  const collective::SharedGroup& everyone() const { return everyone_; }
+  AgreedExchange& agreed() { return agreed_; }
   const TransferOptions& setting() const { return setting_; }
   const collective::Buckets& buckets() const { return buckets_; }
   // The step whose gradients are under way, how they become their mean, and its learning rate.
@@ -73,13 +75,19 @@ class BucketSchedule : public StepListener {
   std::vector<Slice> places() const;  // of the sections
 
   // The gradients of the bucket become their mean over all workers.
-  Transfer average(std::size_t bucket, Tag tag);
+  Transfer average(std::size_t bucket) {
+    return average(buckets_[bucket].elements, buckets_[bucket].sections, setting_.algorithm);
+  }
+  Transfer average(Slice elements, Slice sections, collective::Choice algorithm);
   // Exchanges it, noted as a transfer of its sections.
-  Task<> exchange(Transfer transfer, Tag tag);
+  Task<> exchange(const Transfer& transfer, const ExchangeTerms& terms, Tag tag);
   void arrive(std::size_t bucket);
+  static AgreedExchange::Lane lane_of(std::size_t job) { return static_cast<AgreedExchange::Lane>(1 + job); }
+  // The round waits for its plan.
+  bool opening() const { return opening_; }
 
  private:
-  Task<> run_transfer(std::size_t job, Tag tag);
+  Task<bool> run_transfer(std::size_t job, const ExchangeTerms& terms, Tag tag);
   void open();
   void start();
   void take();
@@ -90,7 +98,7 @@ class BucketSchedule : public StepListener {
   Task<> wait_for(std::size_t section);
 
   Worker& self_;
-  collective::SharedGroup everyone_;
+  AgreedExchange& agreed_;
   TransferOptions setting_;
   Update update_;
   collective::Buckets buckets_;
@@ -104,7 +112,7 @@ class BucketSchedule : public StepListener {
   double learning_rate_ = 0;
   bool fresh_ = false;         // a step has begun and none of its gradients is ready
   bool opening_ = false;       // the round waits for its plan
-  bool agreed_ = false;        // on the first plan
+  bool plan_agreed_ = false;   // the first one
   std::uint64_t meeting_ = 0;  // that was over last
   BucketSize fusion_;
   TransferScheduler transfers_;  // goes first: its tasks use the rest

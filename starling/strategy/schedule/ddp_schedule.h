@@ -11,9 +11,10 @@ namespace starling::strategy {
 class DdpSchedule : public BucketSchedule {
  public:
   // A bucket takes sections until it has so many bytes: those of the setting's fusion, the first one these.
-  DdpSchedule(Worker& self, const TransferOptions& setting, std::size_t first_bytes,
+  DdpSchedule(Worker& self, AgreedExchange& agreed, const TransferOptions& setting, std::size_t first_bytes,
               const runtime::Context& context)
-      : BucketSchedule(self, setting, TransferScheduler::Order::kNumbers, Update::kElsewhere, context),
+      : BucketSchedule(self, agreed, setting, TransferScheduler::Order::kNumbers, Update::kElsewhere,
+                       context),
         first_(std::max<std::size_t>(1, first_bytes / sizeof(float))) {}
 
  protected:

@@ -34,19 +34,15 @@ Task<> HorovodSchedule::cycle_through() {
 Task<> HorovodSchedule::agree_on_ready() {
   common_ = ready_;
   const Data flags{std::span<float>(common_)};
-  co_await collective::all_reduce(self().net(), everyone(), flags, collective::Reduction::min(),
-                                  transfers().next_tag());
+  co_await agreed().all_reduce(flags, collective::Reduction::min());
 }
 
 Task<> HorovodSchedule::send(Slice together) {
   const Slice part{buckets()[together.end - 1].elements.begin, buckets()[together.begin].elements.end};
-  const Data gradients = self().gradients().part(part.begin, part.end);
-  const Tag tag = transfers().next_tag();
   const Slice sections{buckets()[together.end - 1].sections.begin, buckets()[together.begin].sections.end};
-  Transfer transfer{
-      record::Detail::Kind::kAllReduce, sections,
-      collective::all_reduce(self().net(), everyone(), gradients, how(), tag, setting().algorithm)};
-  co_await exchange(std::move(transfer), tag);
+  const Transfer transfer = average(part, sections, setting().algorithm);
+  co_await agreed().in_order(
+      *transfer.result, [&](const ExchangeTerms& terms, Tag tag) { return exchange(transfer, terms, tag); });
   for (std::size_t b = together.begin; b < together.end; ++b) {
     sent_[b] = true;
     arrive(b);

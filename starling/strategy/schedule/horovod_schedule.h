@@ -8,9 +8,10 @@ namespace starling::strategy {
 
 class HorovodSchedule final : public BucketSchedule {
  public:
-  HorovodSchedule(Worker& self, const TransferOptions& setting, Duration cycle,
+  HorovodSchedule(Worker& self, AgreedExchange& agreed, const TransferOptions& setting, Duration cycle,
                   const runtime::Context& context)
-      : BucketSchedule(self, setting, TransferScheduler::Order::kNumbers, Update::kElsewhere, context),
+      : BucketSchedule(self, agreed, setting, TransferScheduler::Order::kNumbers, Update::kElsewhere,
+                       context),
         cycle_(cycle) {}
 
  private:

@@ -24,8 +24,7 @@ Task<Buckets> MgwfbpSchedule::replan() {
   const LinkCost cost = co_await measure_cost();
   for (double& seconds : ready_) seconds /= kMeasured;
   const Data times{std::span<double>(ready_)};
-  co_await collective::all_reduce(self().net(), everyone(), times, collective::Reduction::mean(),
-                                  transfers().next_tag());
+  co_await agreed().all_reduce(times, collective::Reduction::mean());
   co_return collective::merge_buckets(places(), ready_, cost);
 }
 
@@ -38,8 +37,7 @@ Task<LinkCost> MgwfbpSchedule::measure_cost() {
   cost.beta = std::max(0.0, large - small) / static_cast<double>((kLarge - kSmall) * sizeof(float));
   cost.alpha = std::max(0.0, small - static_cast<double>(kSmall * sizeof(float)) * cost.beta);
   const Data both{std::span<double>(&cost.alpha, 2)};
-  co_await collective::all_reduce(self().net(), everyone(), both, collective::Reduction::max(),
-                                  transfers().next_tag());
+  co_await agreed().all_reduce(both, collective::Reduction::max());
   co_return cost;
 }
 
@@ -49,10 +47,9 @@ Task<double> MgwfbpSchedule::time_of(std::size_t elements) {
   const Buffer scratch = self().allocate(elements);
   double least = 0;
   for (int i = 0; i < kTimes; ++i) {
-    co_await collective::barrier(self().net(), everyone(), transfers().next_tag());
+    co_await agreed().barrier();
     const Time begin = self().now();
-    co_await collective::all_reduce(self().net(), everyone(), scratch.data, collective::Reduction::sum(),
-                                    transfers().next_tag(), setting().algorithm);
+    co_await agreed().all_reduce(scratch.data, collective::Reduction::sum(), setting().algorithm);
     const double seconds = seconds_of(self().now() - begin);
     least = i == 0 ? seconds : std::min(least, seconds);
   }

@@ -10,9 +10,9 @@ namespace starling::strategy {
 
 class MgwfbpSchedule final : public DdpSchedule {
  public:
-  MgwfbpSchedule(Worker& self, const TransferOptions& setting, std::size_t first_bytes,
-                 const runtime::Context& context)
-      : DdpSchedule(self, setting, first_bytes, context), ready_(self.sections().size()) {}
+  MgwfbpSchedule(Worker& self, AgreedExchange& agreed, const TransferOptions& setting,
+                 std::size_t first_bytes, const runtime::Context& context)
+      : DdpSchedule(self, agreed, setting, first_bytes, context), ready_(self.sections().size()) {}
 
   void gradient_ready(std::size_t section) override;
 

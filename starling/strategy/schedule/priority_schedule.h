@@ -10,8 +10,10 @@ namespace starling::strategy {
 
 class PrioritySchedule final : public BucketSchedule {
  public:
-  PrioritySchedule(Worker& self, const TransferOptions& setting, const runtime::Context& context)
-      : BucketSchedule(self, setting, TransferScheduler::Order::kLeader, Update::kBySection, context) {}
+  PrioritySchedule(Worker& self, AgreedExchange& agreed, const TransferOptions& setting,
+                   const runtime::Context& context)
+      : BucketSchedule(self, agreed, setting, TransferScheduler::Order::kLeader, Update::kBySection,
+                       context) {}
 
  private:
   collective::Buckets plan(std::size_t threshold) override {
@@ -20,7 +22,7 @@ class PrioritySchedule final : public BucketSchedule {
   // The last bucket, which is the furthest to the front, has the lowest number.
   std::size_t turned(std::size_t number) const { return buckets().size() - 1 - number; }
   void filled(std::size_t bucket) override { transfers().offer(turned(bucket)); }
-  Transfer transfer(std::size_t job, Tag tag) override { return average(turned(job), tag); }
+  Transfer transfer(std::size_t job) override { return average(turned(job)); }
   void transferred(std::size_t job) override { arrive(turned(job)); }
   std::uint64_t kind() const override { return 4; }
 };

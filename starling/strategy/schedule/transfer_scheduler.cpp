@@ -2,16 +2,15 @@
 
 #include <utility>
 
-#include "starling/core/text.h"
+#include "starling/core/error.h"
 #include "starling/strategy/timed_exchange.h"
 
 namespace starling::strategy {
 
-TransferScheduler::TransferScheduler(Worker& self, Order order, int window, Carry carry,
-                                     const runtime::Context& context)
+TransferScheduler::TransferScheduler(Worker& self, AgreedExchange& agreed, Order order, int window,
+                                     Carry carry, const runtime::Context& context)
     : self_(self),
-      group_(self.everyone()),
-      everyone_(group_),
+      agreed_(agreed),
       order_(order),
       window_(window),
       carry_(std::move(carry)),
@@ -20,7 +19,9 @@ TransferScheduler::TransferScheduler(Worker& self, Order order, int window, Carr
 
 void TransferScheduler::begin(std::size_t jobs) {
   ready_.clear();
-  if (jobs > 0) beside(run_round(jobs), "the order of transfers");
+  skipped_.clear();
+  for (std::size_t job = 0; job < jobs; ++job) left_.insert(left_.end(), job);
+  if (jobs > 0) beside(run_round(), "the order of transfers");
 }
 
 void TransferScheduler::offer(std::size_t job) {
@@ -28,11 +29,23 @@ void TransferScheduler::offer(std::size_t job) {
   changed_.pulse();
 }
 
+void TransferScheduler::skip(std::size_t job) {
+  skipped_.insert(job);
+  left_.erase(job);
+  ready_.erase(job);
+  changed_.pulse();
+  news_.pulse();
+}
+
 void TransferScheduler::beside(Task<> task, std::string name) {
   tasks_.spawn(guard(std::move(task)), std::move(name));
 }
 
-Tag TransferScheduler::next_tag() { return tag_of(Channel::kTransfer, sequence_++); }
+// All members begin the same transfers in the same order, so the tags are the same.
+Tag TransferScheduler::next_tag(const ExchangeTerms& terms) {
+  if (std::exchange(epoch_, terms.epoch) != terms.epoch) sequence_ = 0;
+  return tag_in(terms.epoch, Channel::kTransfer, sequence_++);
+}
 
 Task<> TransferScheduler::guard(Task<> task) {
   try {
@@ -43,18 +56,43 @@ Task<> TransferScheduler::guard(Task<> task) {
   news_.pulse();
 }
 
-Task<> TransferScheduler::run_round(std::size_t jobs) {
-  for (std::size_t i = 0; i < jobs && !error_; ++i) {
-    std::size_t job = i;
+Task<> TransferScheduler::run_round() {
+  if (!agreed_.has_views()) co_return co_await begin_all(co_await agreed_.terms());
+  while (!left_.empty() || under_way_ > 0) {
+    const ExchangeTerms terms = co_await agreed_.terms();
+    // Those of the view before come back first.
+    while (under_way_ > 0) co_await changed_;
+    if (agreed_.in_force(terms.epoch)) co_await begin_until_lost(terms);
+  }
+}
+
+Task<> TransferScheduler::begin_until_lost(ExchangeTerms terms) {
+  runtime::Scope scope(co_await runtime::this_context());
+  scope.race();
+  scope.spawn(begin_all(terms), "the order of transfers in a view");
+  scope.spawn(agreed_.end_of(terms.epoch), "the end of a view");
+  try {
+    co_await scope.join();
+  } catch (const PeerLost&) {  // NOLINT(bugprone-empty-catch): another view follows
+  }
+}
+
+// With views it waits for their end, too: some may have to be begun again.
+Task<> TransferScheduler::begin_all(ExchangeTerms terms) {
+  while (!left_.empty() && !error_) {
+    std::size_t job = *left_.begin();
     if (order_ == Order::kLeader) {
-      Task<std::size_t> next = leads() ? choose() : hear();
+      const bool leads = self_.rank() == terms.group.ranks().front();
+      Task<std::size_t> next = leads ? choose(terms) : hear(terms);
       job = co_await next;
     }
     co_await take_place_for(job);
+    left_.erase(job);
     ready_.erase(job);
     ++under_way_;
-    beside(carry(job, next_tag()), concat("transfer ", job));
+    beside(carry(job, terms, next_tag(terms)), concat("transfer ", job));
   }
+  while (agreed_.has_views() && under_way_ > 0) co_await changed_;
 }
 
 Task<> TransferScheduler::take_place_for(std::size_t job) {
@@ -62,25 +100,28 @@ Task<> TransferScheduler::take_place_for(std::size_t job) {
 }
 
 // Chooses as late as possible: something more urgent may become ready until there is room.
-Task<std::size_t> TransferScheduler::choose() {
+Task<std::size_t> TransferScheduler::choose(const ExchangeTerms& terms) {
   while (!has_room() || ready_.empty()) co_await changed_;
   const std::size_t job = *ready_.begin();
-  tell_others(self_, sender_, everyone_, tag_of(Channel::kOrder), job);
+  tell_others(self_, sender_, terms.group, tag_in(terms.epoch, Channel::kOrder), job);
   co_return job;
 }
 
 // Listens only when this worker has something to transfer: before that it may compute for any time, and no
 // worker is late.
-Task<std::size_t> TransferScheduler::hear() {
+Task<std::size_t> TransferScheduler::hear(const ExchangeTerms& terms) {
   while (ready_.empty()) co_await changed_;
   std::uint64_t job = 0;
-  co_await self_.net().recv(everyone_.front(), tag_of(Channel::kOrder), bytes_of(job));
+  co_await self_.net().recv(terms.group.ranks().front(), tag_in(terms.epoch, Channel::kOrder), bytes_of(job));
   co_return static_cast<std::size_t>(job);
 }
 
-Task<> TransferScheduler::carry(std::size_t job, Tag tag) {
-  Task<> transfer = carry_(job, tag);
-  co_await transfer;
+Task<> TransferScheduler::carry(std::size_t job, ExchangeTerms terms, Tag tag) {
+  Task<bool> transfer = carry_(job, terms, tag);
+  if (!co_await transfer && skipped_.count(job) == 0) {
+    left_.insert(job);
+    ready_.insert(job);
+  }
   --under_way_;
   changed_.pulse();
 }

@@ -4,15 +4,14 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <limits>
 #include <numeric>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "starling/core/error.h"
@@ -26,6 +25,17 @@ constexpr std::size_t kHuge = std::size_t{2} << 20;
 
 constexpr std::size_t round_up(std::size_t bytes, std::size_t step) {
   return (bytes + step - 1) / step * step;
+}
+
+// A rank can fill no more than the memory and the swap space of the machine. All ranks together have half of
+// the addresses that a process has.
+std::size_t heap_bytes_here(std::size_t ranks) {
+  constexpr std::size_t kLeast = std::size_t{16} << 30;
+  constexpr std::size_t kMostOfAll = std::size_t{1} << 46;
+  struct sysinfo machine {};
+  const bool known = sysinfo(&machine) == 0;
+  const std::size_t memory = known ? (machine.totalram + machine.totalswap) * machine.mem_unit : 0;
+  return std::min(std::max(memory, kLeast), kMostOfAll / ranks);
 }
 
 [[noreturn]] void fail(const char* call) {
@@ -47,7 +57,9 @@ std::shared_ptr<Arena> Arena::create(int ranks, Options options) {
   if (ranks < 1 || ranks > kMaxRanks) {
     throw InvalidArgument(concat("number of ranks ", ranks, ": a host holds 1 to ", kMaxRanks));
   }
-  const std::size_t heap_bytes = round_up(options.heap_bytes, kHuge);
+  const std::size_t asked =
+      options.heap_bytes > 0 ? options.heap_bytes : heap_bytes_here(static_cast<std::size_t>(ranks));
+  const std::size_t heap_bytes = round_up(asked, kHuge);
   Descriptor memory = make_memory_file("starling");
   const Places places(static_cast<std::size_t>(ranks), heap_bytes);
   if (ftruncate(memory.get(), static_cast<off_t>(places.end)) != 0) fail("ftruncate");
@@ -124,19 +136,30 @@ std::span<std::byte> Arena::heap(Rank rank) const {
   return {base_ + places_.heaps + index(rank) * heap_bytes_, heap_bytes_};
 }
 
-void Arena::introduce(Rank rank, std::int64_t pid) const {
-  RankSlot& self = slot(rank);
-  self.start_time.store(start_time_of(pid));
-  self.pid.store(pid);
-  Presence expected = Presence::kUnknown;
-  self.presence.compare_exchange_strong(expected, Presence::kJoined);
-  header().changes.fetch_add(1);
-  for (const Rank other : members_) ring(other);
+void Arena::introduce(Rank rank, pid_t pid) const {
+  slot(rank).launched.store(identity_of(pid));
+  enter(rank);
 }
 
-bool Arena::claim(Rank rank, std::int64_t pid) const {
-  std::int64_t nobody = 0;
-  return slot(rank).pid.compare_exchange_strong(nobody, pid);
+bool Arena::claim(Rank rank, ProcessIdentity process) const {
+  ProcessIdentity seen;
+  return slot(rank).joined.compare_exchange_strong(seen, process) || seen == process;
+}
+
+void Arena::enter(Rank rank) const {
+  Presence expected = Presence::kUnknown;
+  slot(rank).presence.compare_exchange_strong(expected, Presence::kJoined);
+  tell_of_change();
+}
+
+ProcessIdentity Arena::process(Rank rank) const {
+  const ProcessIdentity joined = slot(rank).joined.load();
+  return joined.valid() ? joined : slot(rank).launched.load();
+}
+
+void Arena::tell_of_change() const {
+  header().changes.fetch_add(1);
+  for (const Rank other : members_) ring(other);
 }
 
 bool Arena::bury(Rank rank, Presence how) const {
@@ -145,8 +168,7 @@ bool Arena::bury(Rank rank, Presence how) const {
   do {
     if (seen == Presence::kDied || seen == Presence::kLeft) return false;
   } while (!dead.presence.compare_exchange_weak(seen, how));
-  header().changes.fetch_add(1);
-  for (const Rank other : members_) ring(other);
+  tell_of_change();
   return true;
 }
 
@@ -182,18 +204,6 @@ void Arena::give_back(std::span<const std::byte> bytes) const noexcept {
   const auto offset = static_cast<off_t>(bytes.data() - base_);
   fallocate(memory_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
             static_cast<off_t>(bytes.size()));
-}
-
-std::uint64_t start_time_of(std::int64_t pid) {
-  std::ifstream file(concat("/proc/", pid, "/stat"));
-  std::string line;
-  if (!std::getline(file, line)) return 0;
-  // The name in brackets may hold anything; fields are counted from behind it. The start time is field 22.
-  const std::vector<std::string> fields = words_of(std::string_view(line).substr(line.rfind(')') + 1));
-  constexpr std::size_t kStartTime = 22 - 3;
-  if (fields.size() <= kStartTime) return 0;
-  return static_cast<std::uint64_t>(
-      parse_integer(fields[kStartTime], "start time", 0, std::numeric_limits<long long>::max()));
 }
 
 }  // namespace starling::transport::shm

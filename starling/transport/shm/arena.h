@@ -2,7 +2,8 @@
 // and one eventfd per rank as its doorbell. It reaches the processes by inheritance (fork) or through a Unix
 // socket (handover.h).
 //
-// The file is sparse: addresses are plentiful, memory is only used where it is touched.
+// The file is sparse: addresses are plentiful, memory is only used where it is touched. So the memory follows
+// the model, which is not known when the arena is made, and the addresses follow the machine.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ namespace starling::transport::shm {
 class Arena {
  public:
   struct Options {
-    std::size_t heap_bytes = std::size_t{16} << 30;  // addresses for each rank's memory, not memory
+    std::size_t heap_bytes = 0;  // addresses for each rank's memory, not memory; 0: as many as it could fill
   };
 
   // Makes the arena; everything in it is zero. Throws InvalidArgument for a number of ranks out of range.
@@ -50,10 +51,14 @@ class Arena {
   std::span<std::byte> board(Rank rank) const;
   std::span<std::byte> heap(Rank rank) const;
 
-  // Records the process behind a rank. Called by the rank, and by a launcher that knows earlier.
-  void introduce(Rank rank, std::int64_t pid) const;
-  // Takes the rank for a process, where no launcher assigns it; false if another process has it.
-  bool claim(Rank rank, std::int64_t pid) const;
+  // Called by a launcher, which knows of the process before that joins.
+  void introduce(Rank rank, pid_t pid) const;
+  // Takes the rank for a process; false if another one has it.
+  bool claim(Rank rank, ProcessIdentity process) const;
+  // The process that claimed the rank is ready for messages.
+  void enter(Rank rank) const;
+  // The process behind a rank, as far as it is known.
+  ProcessIdentity process(Rank rank) const;
   // The rank has ended; false if that was known.
   bool bury(Rank rank, Presence how) const;
   bool gone(Rank rank) const;
@@ -70,6 +75,8 @@ class Arena {
   void give_back(std::span<const std::byte> bytes) const noexcept;
 
  private:
+  void tell_of_change() const;
+
   // The offsets of the parts.
   struct Places {
     Places(std::size_t ranks, std::size_t heap_bytes);
@@ -91,8 +98,5 @@ class Arena {
   Places places_;
   std::byte* base_ = nullptr;
 };
-
-// The start time of a process in clock ticks since boot, 0 if there is none.
-std::uint64_t start_time_of(std::int64_t pid);
 
 }  // namespace starling::transport::shm

@@ -132,7 +132,7 @@ HostArena::HostArena(runtime::LoopScheduler& loop, const std::string& name, cons
     arena_ = fetch_arena(name, patience);
   }
   arena_->set_members(members);
-  if (!arena_->claim(self, getpid()))
+  if (!arena_->claim(self, identity_of(getpid())))
     throw Error(concat("shared memory: '", name, "' has another process for rank ", self));
 }
 

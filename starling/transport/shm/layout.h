@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "starling/core/process_identity.h"
 #include "starling/core/types.h"
 
 namespace starling::transport::shm {
@@ -17,18 +18,23 @@ inline constexpr std::size_t kOffers = 1024;
 
 template <class T>
 using Shared = std::atomic<T>;
-static_assert(Shared<std::uint64_t>::is_always_lock_free, "atomics in shared memory must be lock-free");
+static_assert(Shared<std::uint64_t>::is_always_lock_free && Shared<ProcessIdentity>::is_always_lock_free,
+              "atomics in shared memory must be lock-free");
 
 enum class Presence : std::uint32_t { kUnknown = 0, kJoined = 1, kDied = 2, kLeft = 3 };
 
 struct RankSlot {
-  // Written by the rank itself or its launcher, before `presence`.
-  Shared<std::int64_t> pid;
-  Shared<std::uint64_t> start_time;  // tells a process from a later one with the same pid
+  // A launcher may start a wrapper, whose child becomes the rank: from then on that counts.
+  Shared<ProcessIdentity> launched;
+  Shared<ProcessIdentity> joined;
   Shared<Presence> presence;
+  Shared<std::uint32_t> ended_by;  // 1 + the rank that ended this one because it stood still; else 0
 
   // Read by ranks that may have to ring this one.
   alignas(kLine) Shared<std::uint32_t> parked;
+
+  // Raised while the rank's loop runs (stall_watch.h); 0: nobody may judge by it.
+  alignas(kLine) Shared<std::uint64_t> beats;
 
   // News for this rank: which pipes have records, and a count of finished offers and freed pipe space.
   alignas(kLine) Shared<std::uint64_t> inbox[kMaxRanks / 64];
@@ -36,11 +42,14 @@ struct RankSlot {
 };
 
 struct Header {
-  static constexpr std::uint64_t kMagic = 0x31676e696c726174;
+  static constexpr std::uint64_t kMagic = 0x32676e696c726174;  // changes with the layout
   Shared<std::uint64_t> magic;
   std::uint64_t ranks;
   std::uint64_t heap_bytes;                      // of each rank
-  alignas(kLine) Shared<std::uint64_t> changes;  // counts changes of any rank's presence
+  alignas(kLine) Shared<std::uint64_t> changes;  // counts changes of any rank's presence or process
+  // The rank that is to be ended because it stands still, and the rank that found it so (stall_watch.h).
+  Shared<std::uint64_t> eviction;
+  Shared<std::int64_t> stall_limit;  // in nanoseconds, the same for all ranks; 0: not set yet
 };
 
 // A pipe carries records from one rank to another. `tail` moves after a record is complete and `head` after

@@ -8,7 +8,7 @@ Obituary::Obituary(std::shared_ptr<Arena> arena, Rank self, runtime::LoopSchedul
     : arena_(std::move(arena)),
       self_(self),
       loop_(loop),
-      processes_(static_cast<std::size_t>(arena_->ranks())) {}
+      watched_(static_cast<std::size_t>(arena_->ranks())) {}
 
 Obituary::~Obituary() {
   for (const Rank rank : arena_->members()) stop(rank);
@@ -20,31 +20,36 @@ void Obituary::update() {
     if (arena_->gone(rank)) {
       stop(rank);
     } else if (arena_->slot(rank).presence.load() == Presence::kJoined &&
-               !processes_[arena_->index(rank)].valid()) {
+               watched_[arena_->index(rank)].identity != arena_->process(rank)) {
       watch(rank);
     }
   }
 }
 
 void Obituary::watch(Rank rank) {
-  const std::int64_t pid = arena_->slot(rank).pid.load();
-  Descriptor process = open_process(static_cast<pid_t>(pid));
-  if (!process.valid() || start_time_of(pid) != arena_->slot(rank).start_time.load()) {
+  stop(rank);
+  const ProcessIdentity identity = arena_->process(rank);
+  Descriptor process = open_process(identity);
+  if (!process.valid()) {
     arena_->bury(rank, Presence::kDied);
     return;
   }
-  loop_.watch(process.get(), [this, rank] {
+  loop_.watch(process.get(), [this, rank, identity] {
     stop(rank);
-    arena_->bury(rank, Presence::kDied);
+    // A wrapper may end before the process that it has started.
+    if (arena_->process(rank) == identity) {
+      arena_->bury(rank, Presence::kDied);
+    } else {
+      watch(rank);
+    }
   });
-  processes_[arena_->index(rank)] = std::move(process);
+  watched_[arena_->index(rank)] = {identity, std::move(process)};
 }
 
 void Obituary::stop(Rank rank) {
-  Descriptor& process = processes_[arena_->index(rank)];
-  if (!process.valid()) return;
-  loop_.unwatch(process.get());
-  process = Descriptor();
+  Watched& watched = watched_[arena_->index(rank)];
+  if (watched.process.valid()) loop_.unwatch(watched.process.get());
+  watched = {};
 }
 
 }  // namespace starling::transport::shm

@@ -1,5 +1,5 @@
 // Learns of the end of other ranks' processes from the kernel: a pidfd becomes readable when its process
-// ends, however it ends. A pid alone could belong to a later process, so its start time is compared too.
+// ends, however it ends.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ class Obituary {
   Obituary(std::shared_ptr<Arena> arena, Rank self, runtime::LoopScheduler& loop);
   ~Obituary();
 
-  // Begins to watch the ranks that have been introduced since the last call. A rank whose process has ended
-  // is buried in the arena, now or as soon as the loop sees it.
+  // Begins to watch the processes that are new since the last call. A rank whose process has ended is buried
+  // in the arena, now or as soon as the loop sees it.
   void update();
 
  private:
@@ -27,7 +27,11 @@ class Obituary {
   std::shared_ptr<Arena> arena_;
   Rank self_;
   runtime::LoopScheduler& loop_;
-  std::vector<Descriptor> processes_;
+  struct Watched {
+    ProcessIdentity identity;
+    Descriptor process;
+  };
+  std::vector<Watched> watched_;  // by slot
 };
 
 }  // namespace starling::transport::shm

@@ -65,6 +65,7 @@ ShmTransport::ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Ar
       arena_(std::move(arena)),
       heap_(std::make_shared<shm::Heap>(arena_, rank)),
       obituary_(arena_, rank, loop),
+      stall_watch_(arena_, rank, loop),
       backlog_(static_cast<std::size_t>(arena_->ranks())),
       cores_(usable_cores()) {}
 
@@ -80,23 +81,34 @@ ShmTransport::ShmTransport(runtime::LoopScheduler& loop, const std::shared_ptr<s
     : ShmTransport(loop, arena, rank, size) {
   name_ = concat(arena_->ranks() > 1 ? "shm+" : "", others.engine->name());
   remote_ = std::make_unique<wire::Remote>(
-      loop_, matcher_, std::move(others),
-      [this](Rank lost, const std::string& why) { handle_remote_loss(lost, why); });
+      loop_, matcher_, std::move(others), [this](Rank peer, wire::Remote::News news, const std::string& why) {
+        handle_evidence(peer, news, why);
+      });
   begin();
 }
 
 void ShmTransport::begin() {
+  if (!arena_->claim(rank(), identity_of(getpid()))) {
+    throw Error(concat("rank ", rank(), " of this run is process ", arena_->process(rank()).pid(),
+                       " already; has the launched program started itself twice?"));
+  }
   for (std::uint32_t i = shm::kOffers; i > 0; --i) free_offers_.push_back(i - 1);
   loop_.add(*this);
   loop_.watch(arena_->doorbell(rank()), [this] {
     std::uint64_t count = 0;
     [[maybe_unused]] const auto got = ::read(arena_->doorbell(this->rank()), &count, sizeof count);
   });
-  arena_->introduce(rank(), getpid());
+  arena_->enter(rank());
   handle_changes();
 }
 
+// Without a limit it does not beat: nobody judges it, and it judges nobody.
+void ShmTransport::begin_beating(std::optional<Duration> stall_limit) {
+  if (stall_limit) stall_watch_.begin(*stall_limit);
+}
+
 ShmTransport::~ShmTransport() {
+  stall_watch_.end();
   heap_->close();
   arena_->bury(rank(), Presence::kLeft);
   loop_.unwatch(arena_->doorbell(rank()));
@@ -206,7 +218,7 @@ void ShmTransport::handle_changes() {
   for (const Rank other : arena_->members()) {
     if (other == rank() || lost(other) || !arena_->gone(other)) continue;
     if (!gate_) {
-      handle_loss(other);
+      handle_end(other);
     } else {
       drain(other);
       gate_->in.take_end(other);
@@ -214,9 +226,23 @@ void ShmTransport::handle_changes() {
   }
 }
 
-void ShmTransport::handle_loss(Rank other) {
-  drain(other);  // messages sent before its end still count
-  record_loss(other, arena_->died(other) ? "its process ended" : "it left the run");
+// Messages that it sent before its end still count.
+void ShmTransport::handle_end(Rank other) {
+  drain(other);
+  if (!judged(other)) return handle_loss(other, why_gone(other));
+  if (reported_.insert(other).second) judge().suspect(other, Judge::Evidence::kEnded, why_gone(other));
+}
+
+// The judge may know of an end before this rank has looked: what was sent before it counts here too.
+void ShmTransport::exclude(Rank other, const std::string& why) {
+  if (lost(other)) return;
+  if (!arena_->has(other)) return handle_remote_loss(other, why);
+  if (!gate_) drain(other);
+  handle_loss(other, why);
+}
+
+void ShmTransport::handle_loss(Rank other, const std::string& why) {
+  record_loss(other, why);
   if (gate_) gate_->out.fail(other, loss_of(other));
   matcher_.fail_if([&](const Inbound& receiving) { return hopeless(receiving); });
   auto& backlog = backlog_[arena_->index(other)];
@@ -232,6 +258,25 @@ void ShmTransport::handle_loss(Rank other) {
     free_offers_.push_back(at->first);
     at = offered_.erase(at);
   }
+}
+
+std::string ShmTransport::why_gone(Rank other) const {
+  if (!arena_->died(other)) return "it left the run";
+  const std::string reason = stall_watch_.reason(other);
+  return reason.empty() ? "its process ended" : reason;
+}
+
+void ShmTransport::handle_evidence(Rank other, wire::Remote::News news, const std::string& why) {
+  using News = wire::Remote::News;
+  if (news == News::kHeardAgain) {
+    if (judged(other)) judge().hear_again(other);
+    return;
+  }
+  if (!judged(other)) return handle_remote_loss(other, why);
+  const auto evidence = news == News::kLeft     ? Judge::Evidence::kEnded
+                        : news == News::kBroken ? Judge::Evidence::kUnreachable
+                                                : Judge::Evidence::kSilent;
+  judge().suspect(other, evidence, why);
 }
 
 void ShmTransport::handle_remote_loss(Rank other, const std::string& why) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "starling/transport/shm/link_gate.h"
 #include "starling/transport/shm/obituary.h"
 #include "starling/transport/shm/pipe.h"
+#include "starling/transport/shm/stall_watch.h"
 #include "starling/transport/transport.h"
 #include "starling/transport/wire/remote.h"
 
@@ -44,6 +46,9 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   std::string_view name() const override { return name_; }
   Memory allocate(std::size_t bytes) override;
   SharedMemory* shared() override { return gate_ ? nullptr : this; }
+  void exclude(Rank rank, const std::string& why) override;
+  void begin_beating(std::optional<Duration> stall_limit) override;
+  void end_beating() override { stall_watch_.end(); }
 
   // SharedMemory
   std::span<std::byte> board(Rank rank) override { return arena_->board(rank); }
@@ -101,13 +106,17 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   void take_in(Rank from, const shm::Front& front);
   void handle_nudges();
   void handle_changes();
-  void handle_loss(Rank rank);
+  void handle_end(Rank rank);
+  void handle_loss(Rank rank, const std::string& why);
+  std::string why_gone(Rank rank) const;
   void handle_remote_loss(Rank rank, const std::string& why);
+  void handle_evidence(Rank rank, wire::Remote::News news, const std::string& why);
 
   runtime::LoopScheduler& loop_;
   std::shared_ptr<shm::Arena> arena_;
   std::shared_ptr<shm::Heap> heap_;
   shm::Obituary obituary_;
+  shm::StallWatch stall_watch_;
   std::string name_ = "shm";
   Matcher matcher_;
   std::vector<Operation::Queue> backlog_;  // sends that found no room, by receiver's slot
@@ -117,6 +126,7 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   std::size_t staged_bytes_ = 0;
   std::uint64_t nudges_seen_ = 0;
   std::uint64_t changes_seen_ = 0;
+  std::set<Rank> reported_;  // to the judge, as ended
   int cores_;
   std::unique_ptr<shm::LinkGate> gate_;  // of an emulated link, else null
   Alarm<ShmTransport, &ShmTransport::fetch_ahead> fetching_{*this};

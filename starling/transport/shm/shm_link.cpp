@@ -13,7 +13,7 @@ void ShmTransport::emulate(const Link& link) {
   const auto begins = [this](Sending& sending) { begin_to_leave(sending); };
   const auto left = [this](Sending& sending) { leave(sending); };
   const auto deliver = [this](std::unique_ptr<Arrival> arrival) { matcher_.deliver(std::move(arrival)); };
-  const auto lose = [this](Rank lost) { handle_loss(lost); };
+  const auto lose = [this](Rank lost) { handle_end(lost); };
   gate_ = std::make_unique<shm::LinkGate>(loop_, link, begins, left, deliver, lose);
 }
 

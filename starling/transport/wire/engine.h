@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -67,8 +68,9 @@ class Engine {
   virtual std::unique_ptr<Transfer> pull(Rank from, std::uint64_t number, std::span<std::byte> data) = 0;
 
   // Waits until the transfer has ended. That needs only the other end's engine, which works whatever its rank
-  // does. A peer that does not move at all for `patience` is given up.
-  virtual Transfer::State settle(Transfer& transfer, Rank peer, Duration patience) = 0;
+  // does. A peer that does not move at all for `patience` is given up. `meanwhile` is called again and again.
+  virtual Transfer::State settle(Transfer& transfer, Rank peer, Duration patience,
+                                 const std::function<void()>& meanwhile) = 0;
 
   // The peer counts as lost: transfers with it end, frames for it are dropped.
   virtual void give_up(Rank peer) = 0;

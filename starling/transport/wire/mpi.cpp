@@ -97,7 +97,8 @@ class Mpi final : public Engine {
   std::size_t unsent(Rank to) const override { return peers_.at(to).unsent; }
   std::unique_ptr<Transfer> push(Rank to, std::uint64_t number, std::span<const std::byte> data) override;
   std::unique_ptr<Transfer> pull(Rank from, std::uint64_t number, std::span<std::byte> data) override;
-  Transfer::State settle(Transfer& transfer, Rank peer, Duration patience) override;
+  Transfer::State settle(Transfer& transfer, Rank peer, Duration patience,
+                         const std::function<void()>& meanwhile) override;
   void give_up(Rank peer) override { peers_.at(peer).given_up = true; }
   bool poll(Client& client) override;
   int descriptor() const override { return -1; }
@@ -162,9 +163,11 @@ std::unique_ptr<Transfer> Mpi::pull(Rank from, std::uint64_t number, std::span<s
 
 // A transfer that does not end belongs to a peer that has left and will not touch it: a peer that dies ends
 // us too.
-Transfer::State Mpi::settle(Transfer& transfer, Rank peer, Duration patience) {
+Transfer::State Mpi::settle(Transfer& transfer, Rank peer, Duration patience,
+                            const std::function<void()>& meanwhile) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (transfer.state() == Transfer::State::kUnderWay) {
+    meanwhile();
     if (std::chrono::steady_clock::now() > deadline) {
       give_up(peer);
       return Transfer::State::kFailed;

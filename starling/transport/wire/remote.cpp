@@ -51,11 +51,11 @@ class Remote::Offer final : public Arrival {
   bool taken_;
 };
 
-Remote::Remote(runtime::LoopScheduler& loop, Matcher& matcher, Options setting, Lose lose)
+Remote::Remote(runtime::LoopScheduler& loop, Matcher& matcher, Options setting, Tell tell)
     : loop_(loop),
       matcher_(matcher),
       engine_(std::move(setting.engine)),
-      lose_(std::move(lose)),
+      tell_(std::move(tell)),
       silence_(setting.silence) {
   for (const Rank peer : setting.peers) peers_[peer];
   if (engine_->descriptor() >= 0) loop_.watch(engine_->descriptor(), [] {});
@@ -68,11 +68,10 @@ Remote::~Remote() {
   loop_.cancel(clock_);
   loop_.cancel(waking_);
   for (auto& [number, outgoing] : outgoing_) {
-    if (outgoing.transfer) engine_->settle(*outgoing.transfer, outgoing.to, kFarewell);
+    if (outgoing.transfer) settle(*outgoing.transfer, outgoing.to, kFarewell);
   }
   for (auto& [key, incoming] : incoming_) {
-    if (incoming.transfer && !incoming.transfer->cancel())
-      engine_->settle(*incoming.transfer, key.first, kFarewell);
+    if (incoming.transfer && !incoming.transfer->cancel()) settle(*incoming.transfer, key.first, kFarewell);
   }
   while (!offers_.empty()) delete offers_.begin()->second;
   for (auto& [rank, peer] : peers_) {
@@ -85,14 +84,15 @@ Remote::~Remote() {
 
 void Remote::post(Rank to, const Head& head, std::span<const std::byte> data) {
   Peer& peer = peers_.at(to);
-  if (peer.lost) return;
+  if (peer.lost || peer.ended) return;
   peer.spoken = true;
   engine_->post(to, make_frame(head, data));
 }
 
 void Remote::start_send(Sending& sending) {
   Peer& peer = peers_.at(sending.peer());
-  if (peer.backlog.empty() && engine_->unsent(sending.peer()) < kUnsentLimit) return transmit(sending);
+  if (!peer.ended && peer.backlog.empty() && engine_->unsent(sending.peer()) < kUnsentLimit)
+    return transmit(sending);
   peer.backlog.push_back(sending);
   ++waiting_;
 }
@@ -110,7 +110,7 @@ void Remote::transmit(Sending& sending) {
 
 void Remote::flush_backlogs() {
   for (auto& [rank, peer] : peers_) {
-    while (!peer.backlog.empty() && engine_->unsent(rank) < kUnsentLimit) {
+    while (!peer.ended && !peer.backlog.empty() && engine_->unsent(rank) < kUnsentLimit) {
       --waiting_;
       transmit(static_cast<Sending&>(peer.backlog.pop_front()));
     }
@@ -126,7 +126,7 @@ void Remote::withdraw_send(Sending& sending) noexcept {
   if (found == outgoing_.end() || found->second.sending != &sending) return;
   Outgoing& outgoing = found->second;
   if (outgoing.transfer) {
-    engine_->settle(*outgoing.transfer, outgoing.to, silence_);
+    settle(*outgoing.transfer, outgoing.to, silence_);
     outgoing_.erase(found);
     return;
   }
@@ -212,7 +212,7 @@ void Remote::divert(std::map<Key, Incoming>::iterator at) {
     incoming.own = std::move(own);
     incoming.transfer = engine_->pull(from, number, incoming.own);
   } else if (incoming.own.empty()) {
-    const auto ended = engine_->settle(*incoming.transfer, from, silence_);
+    const auto ended = settle(*incoming.transfer, from, silence_);
     if (ended == Transfer::State::kFailed) {
       incoming_.erase(at);
       return;
@@ -253,7 +253,7 @@ bool Remote::look_at_incoming() {
     at = next;
   }
   for (auto& [rank, peer] : peers_) {
-    if (any && peer.leaving && !peer.lost) part_from(rank);
+    if (any && peer.leaving && !peer.lost && !peer.ended) part_from(rank);
   }
   return any;
 }
@@ -261,13 +261,13 @@ bool Remote::look_at_incoming() {
 void Remote::take_frame(Rank from, std::span<const std::byte> frame) {
   const auto peer = peers_.find(from);
   if (peer == peers_.end() || peer->second.lost) return;
-  peer->second.silent = 0;
+  if (std::exchange(peer->second.silent, 0) >= kLooks) tell_(from, News::kHeardAgain, {});
   Head head;
   std::span<const std::byte> data;
   try {
     head = read_frame(frame, data);
   } catch (const Error& error) {
-    return lose_(from, concat("it sent something else: ", error.what()));
+    return end(from, News::kBroken, concat("it sent something else: ", error.what()));
   }
   act_on(from, head, data);
 }
@@ -299,13 +299,19 @@ void Remote::part_from(Rank rank) {
   peer.leaving = std::any_of(incoming_.begin(), incoming_.end(), [&](const auto& item) {
     return item.first.first == rank && item.second.transfer;
   });
-  if (!peer.leaving) lose_(rank, "it left the run");
+  if (!peer.leaving) end(rank, News::kLeft, "it left the run");
+}
+
+void Remote::end(Rank rank, News news, const std::string& why) {
+  Peer& peer = peers_.at(rank);
+  if (peer.lost || std::exchange(peer.ended, true)) return;
+  tell_(rank, news, why);
 }
 
 // Messages that had arrived before are received before.
 void Remote::take_failure(Rank peer, const std::string& why) {
   look_at_incoming();
-  if (!peers_.at(peer).lost) lose_(peer, why);
+  end(peer, News::kBroken, why);
 }
 
 void Remote::drop(Rank rank, const std::exception_ptr& loss) {
@@ -358,16 +364,28 @@ bool Remote::poll() {
   return any;
 }
 
+// The loop stands still meanwhile. To the others this rank must not.
+Transfer::State Remote::settle(Transfer& transfer, Rank peer, Duration patience) {
+  Time next_sign = loop_.now();
+  return engine_->settle(transfer, peer, patience, [&] {
+    if (loop_.now() < next_sign) return;
+    next_sign = loop_.now() + silence_ / kLooks;
+    for (const auto& [rank, other] : peers_) {
+      if (rank != peer) post(rank, {.kind = Head::kAlive});
+    }
+  });
+}
+
 void Remote::look_at_clock() {
   std::vector<Rank> silent;
   for (auto& [rank, peer] : peers_) {
-    if (peer.lost) continue;
+    if (peer.lost || peer.ended) continue;
     if (!peer.spoken) post(rank, {.kind = Head::kAlive});
     peer.spoken = false;
-    if (++peer.silent >= kLooks) silent.push_back(rank);
+    if (++peer.silent == kLooks) silent.push_back(rank);
   }
   for (const Rank rank : silent)
-    lose_(rank, concat("nothing was heard of it for ", format_duration(silence_)));
+    tell_(rank, News::kSilent, concat("nothing was heard of it for ", format_duration(silence_)));
   loop_.at(loop_.now() + silence_ / kLooks, clock_);
 }
 

@@ -35,10 +35,12 @@ class Remote final : private Engine::Client {
     std::vector<Rank> peers;
     Duration silence = kDefaultSilence;  // after which a rank is lost
   };
-  using Lose = std::function<void(Rank rank, const std::string& why)>;
+  // About a peer. Left and broken are final and come once; a silent one may be heard again. The caller
+  // decides when it is lost (drop()); until then sends to it wait.
+  enum class News { kLeft, kBroken, kSilent, kHeardAgain };
+  using Tell = std::function<void(Rank rank, News news, const std::string& why)>;
 
-  // `lose` is called once for each peer that is lost. It ends the receives from it.
-  Remote(runtime::LoopScheduler& loop, Matcher& matcher, Options setting, Lose lose);
+  Remote(runtime::LoopScheduler& loop, Matcher& matcher, Options setting, Tell tell);
   // Says good-bye.
   ~Remote();
 
@@ -80,6 +82,7 @@ class Remote final : private Engine::Client {
     int silent = 0;            // looks at the clock since it was last heard
     bool spoken = false;       // a frame was sent to it since the last look
     bool leaving = false;      // it has said good-bye, and what it sent before is still coming
+    bool ended = false;        // it has left, or its connection is broken: nothing is sent to it any more
     bool lost = false;
   };
 
@@ -90,6 +93,7 @@ class Remote final : private Engine::Client {
   void finish(Rank to, std::uint64_t number);
   void drop_offer(Rank from, std::uint64_t number);
   void part_from(Rank peer);
+  void end(Rank peer, News news, const std::string& why);
   void take(const Offer& offer, Inbound& receiving);
   void claim(const Offer& offer, Inbound& receiving);
   void divert(std::map<Key, Incoming>::iterator at);
@@ -98,6 +102,7 @@ class Remote final : private Engine::Client {
   void flush_backlogs();
   bool look_at_outgoing();
   bool look_at_incoming();
+  Transfer::State settle(Transfer& transfer, Rank peer, Duration patience);
   void look_at_clock();
   void wake() {}  // nothing to do: the loop runs again
   void post(Rank to, const Head& head, std::span<const std::byte> data = {});
@@ -105,7 +110,7 @@ class Remote final : private Engine::Client {
   runtime::LoopScheduler& loop_;
   Matcher& matcher_;
   std::unique_ptr<Engine> engine_;
-  Lose lose_;
+  Tell tell_;
   Duration silence_;
   std::map<Rank, Peer> peers_;
   int waiting_ = 0;  // sends in backlogs

@@ -51,7 +51,8 @@ class Ucx final : public Engine {
   std::size_t unsent(Rank to) const override { return peers_.at(to).unsent; }
   std::unique_ptr<Transfer> push(Rank to, std::uint64_t number, std::span<const std::byte> data) override;
   std::unique_ptr<Transfer> pull(Rank from, std::uint64_t number, std::span<std::byte> data) override;
-  Transfer::State settle(Transfer& transfer, Rank peer, Duration patience) override;
+  Transfer::State settle(Transfer& transfer, Rank peer, Duration patience,
+                         const std::function<void()>& meanwhile) override;
   void give_up(Rank peer) override;
   bool poll(Client& client) override;
   int descriptor() const override { return descriptor_.get(); }
@@ -169,9 +170,11 @@ bool Ucx::progress() {
   return bulk_.progress() || frames;
 }
 
-Transfer::State Ucx::settle(Transfer& transfer, Rank peer, Duration patience) {
+Transfer::State Ucx::settle(Transfer& transfer, Rank peer, Duration patience,
+                            const std::function<void()>& meanwhile) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (transfer.state() == Transfer::State::kUnderWay) {
+    meanwhile();
     if (!progress() && std::chrono::steady_clock::now() > deadline) {
       give_up(peer);
       transfer.cancel();

@@ -1,8 +1,11 @@
 #include "starling/data/dataset.h"
 
+#include <initializer_list>
 #include <optional>
+#include <span>
 
 #include "starling/core/error.h"
+#include "starling/core/hash.h"
 #include "starling/data/cifar10.h"
 #include "starling/data/glyphs.h"
 #include "starling/data/idx.h"
@@ -96,7 +99,20 @@ auto with_form(std::string_view name, std::string_view what, Use use) {
   }
 }
 
+std::uint64_t fingerprint_of(std::initializer_list<std::span<const std::uint8_t>> parts) {
+  std::vector<std::uint64_t> hashes;
+  hashes.reserve(parts.size());
+  for (const auto part : parts) hashes.push_back(hash_of(std::as_bytes(part)));
+  return hash_of(std::as_bytes(std::span(hashes)));
+}
+
 }  // namespace
+
+std::uint64_t fingerprint(const DataSet& set) {
+  if (const auto* const text = std::get_if<TextSet>(&set)) return fingerprint_of({text->train, text->test});
+  const auto& images = std::get<ImageSet>(set);
+  return fingerprint_of({images.train.pixels, images.train.labels, images.test.pixels, images.test.labels});
+}
 
 DataSet load(std::string_view name, std::string_view what) {
   return with_form(name, what, [](const Form& form, Text argument) { return form.load(argument); });

@@ -6,7 +6,6 @@
 #include "starling/core/error.h"
 #include "starling/data/input_file.h"
 #include "starling/data/tensor_header.h"
-#include "starling/record/atomic_file.h"
 
 namespace starling::data {
 namespace {
@@ -75,7 +74,8 @@ void read_whole(InputFile& file, std::span<std::uint8_t> bytes) {
 
 }  // namespace
 
-void write_safetensors(const std::filesystem::path& path, const TensorFile& file) {
+void write_safetensors(const std::filesystem::path& path, const TensorFile& file,
+                       record::AtomicFile::Durable durable) {
   std::string header;
   try {
     header = format_header(header_of(file));
@@ -90,7 +90,7 @@ void write_safetensors(const std::filesystem::path& path, const TensorFile& file
     const std::vector<std::byte>& bytes = file.tensors[i].bytes;
     out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   }
-  output.publish();
+  output.publish(durable);
 }
 
 TensorFile read_safetensors(const std::filesystem::path& path) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "starling/record/atomic_file.h"
+
 namespace starling::data {
 
 struct StoredTensor {
@@ -26,7 +28,8 @@ struct TensorFile {
 // The file is complete or absent. The tensors keep their order in the header; the bytes of wide elements come
 // first, so that every tensor is aligned to its elements. InvalidArgument if a tensor's bytes do not match
 // its shape and dtype, a name occurs twice, or a text is not UTF-8; Error if the file cannot be written.
-void write_safetensors(const std::filesystem::path& path, const TensorFile& file);
+void write_safetensors(const std::filesystem::path& path, const TensorFile& file,
+                       record::AtomicFile::Durable durable = record::AtomicFile::Durable::kNo);
 
 // The tensors in the order of the header. InvalidArgument naming the file and the damage.
 TensorFile read_safetensors(const std::filesystem::path& path);

@@ -191,7 +191,7 @@ void come_together(runtime::LoopScheduler& loop, transport::Transport& net, cons
                    concat(net.why_lost(lost.rank), ", while joining",
                           elsewhere ? "; do both hosts let connections to any port through?" : ""));
   }
-  net.set_patience(transport::Transport::kDefaultPatience);
+  net.set_patience(kForever);
 }
 
 Joined join_here(runtime::LoopScheduler& loop, const RunEnvironment& environment, Duration patience) {

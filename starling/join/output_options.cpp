@@ -11,6 +11,7 @@ namespace {
 constexpr const char* kOut = "STARLING_OUT";
 constexpr const char* kCheckpointEvery = "STARLING_CHECKPOINT_EVERY";
 constexpr const char* kResume = "STARLING_RESUME";
+constexpr const char* kRecord = "STARLING_RECORD";
 constexpr const char* kSteps = "STARLING_STEPS";
 constexpr const char* kMaxSeconds = "STARLING_MAX_SECONDS";
 constexpr const char* kProgress = "STARLING_PROGRESS";
@@ -31,6 +32,7 @@ OutputOptions read_output_options(const EnvironmentVariables& variables) {
   OutputOptions options;
   options.out = value_in(variables, kOut).value_or("");
   options.resume = value_in(variables, kResume).value_or("");
+  options.record = value_in(variables, kRecord).value_or("");
   if (const auto text = value_in(variables, kCheckpointEvery))
     options.checkpoint_every = parse_steps(*text, kCheckpointEvery);
   if (const auto text = value_in(variables, kSteps)) options.steps = parse_steps(*text, kSteps);
@@ -49,6 +51,7 @@ std::vector<std::pair<std::string, std::string>> variables_of(const OutputOption
   if (options.checkpoint_every > 0)
     variables.emplace_back(kCheckpointEvery, std::to_string(options.checkpoint_every));
   if (!options.resume.empty()) variables.emplace_back(kResume, options.resume);
+  if (!options.record.empty()) variables.emplace_back(kRecord, options.record);
   if (options.steps) variables.emplace_back(kSteps, std::to_string(*options.steps));
   if (options.max_time) variables.emplace_back(kMaxSeconds, concat(options.max_time->count(), "ns"));
   if (options.progress) variables.emplace_back(kProgress, "on");

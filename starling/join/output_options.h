@@ -18,6 +18,7 @@ struct OutputOptions {
   std::string resume = {};                  // the folder of a run to go on from; empty: from the beginning
   std::optional<std::uint64_t> steps = {};  // of each worker
   std::optional<Duration> max_time = {};    // no step begins later
+  std::string record = {};                  // how much is recorded, as `--record` takes it; empty: not said
   bool progress = false;                    // rank 0 writes progress lines to stderr
 
   friend bool operator==(const OutputOptions&, const OutputOptions&) = default;
@@ -26,8 +27,8 @@ struct OutputOptions {
 // A progress line begins with this, so that the launcher can tell it from the program's own output.
 inline constexpr std::string_view kProgressPrefix = "starling: progress: ";
 
-// Reads STARLING_OUT, STARLING_CHECKPOINT_EVERY, STARLING_RESUME, STARLING_STEPS, STARLING_MAX_SECONDS and
-// STARLING_PROGRESS ("on" or "off"). InvalidArgument naming the variable.
+// Reads STARLING_OUT, STARLING_CHECKPOINT_EVERY, STARLING_RESUME, STARLING_RECORD, STARLING_STEPS,
+// STARLING_MAX_SECONDS and STARLING_PROGRESS ("on" or "off"). InvalidArgument naming the variable.
 OutputOptions read_output_options(const EnvironmentVariables& variables);
 
 // The variables that make another process read this.

@@ -48,12 +48,23 @@ RunContext::RunContext(RunEnvironment environment)
     mpi_ = std::move(joined.mpi);
     net_ = std::move(joined.net);
     tell_transport(environment_, *net_);
-    return;
+  } else {
+    auto arena = environment_.arena.empty() ? transport::shm::Arena::create(environment_.ranks)
+                                            : transport::shm::fetch_arena(environment_.arena, kPatience);
+    net_ = std::make_unique<transport::ShmTransport>(loop_, std::move(arena), environment_.rank,
+                                                     environment_.link);
   }
-  auto arena = environment_.arena.empty() ? transport::shm::Arena::create(environment_.ranks)
-                                          : transport::shm::fetch_arena(environment_.arena, kPatience);
-  net_ = std::make_unique<transport::ShmTransport>(loop_, std::move(arena), environment_.rank,
-                                                   environment_.link);
+  keeper_.emplace(loop_, *net_, environment_.stall_limit);
+}
+
+runtime::LoopScheduler& RunContext::loop() {
+  keeper_->hand_over();
+  return loop_;
+}
+
+transport::Transport& RunContext::net() {
+  keeper_->hand_over();
+  return *net_;
 }
 
 RunContext::~RunContext() = default;

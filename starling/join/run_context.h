@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
+#include "starling/join/loop_keeper.h"
 #include "starling/join/run_environment.h"
 #include "starling/runtime/loop_scheduler.h"
 #include "starling/strategy/strategy.h"
@@ -24,8 +26,9 @@ class RunContext {
   ~RunContext();
 
   const RunEnvironment& environment() const { return environment_; }
-  runtime::LoopScheduler& loop() { return loop_; }
-  transport::Transport& net() { return *net_; }
+  // Both belong to the thread that asks for them first. Until then a thread of the context runs the loop.
+  runtime::LoopScheduler& loop();
+  transport::Transport& net();
   const strategy::Strategy& strategy() const { return *strategy_; }
   // Whether the strategy keeps all workers' models equal between two steps.
   bool equal_models() const { return equal_models_; }
@@ -37,6 +40,7 @@ class RunContext {
   std::shared_ptr<transport::wire::MpiWorld> mpi_;  // if it was used to join
   runtime::LoopScheduler loop_;
   std::unique_ptr<transport::Transport> net_;
+  std::optional<LoopKeeper> keeper_;
 };
 
 }  // namespace starling::join

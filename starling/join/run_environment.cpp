@@ -21,13 +21,16 @@ constexpr const char* kRanks = "STARLING_RANKS";
 constexpr const char* kArena = "STARLING_ARENA";
 constexpr const char* kTransport = "STARLING_TRANSPORT";
 constexpr const char* kSilence = "STARLING_SILENCE";
+constexpr const char* kStall = "STARLING_STALL";
+constexpr const char* kOnLoss = "STARLING_ON_LOSS";
+constexpr const char* kMajorityPatience = "STARLING_PATIENCE";
 constexpr const char* kStrategy = "STARLING_STRATEGY";
 constexpr const char* kOptions = "STARLING_OPTIONS";
 constexpr const char* kLink = "STARLING_LINK";
 
-// Five signs of life fall within it, and a busy machine may delay one for a while.
-constexpr Duration kShortestSilence = std::chrono::milliseconds(100);
-constexpr Duration kLongestSilence = std::chrono::hours(1);
+// Several signs of life fall within a limit, and a busy machine may delay one for a while.
+constexpr Duration kShortestLimit = std::chrono::milliseconds(100);
+constexpr Duration kLongestLimit = std::chrono::hours(1);
 
 // How the process finds the others: by the memory of a launcher on this host, or by a rendezvous.
 void read_way(RunEnvironment& environment, const EnvironmentVariables& variables) {
@@ -114,13 +117,22 @@ void read_transport(RunEnvironment& environment, const EnvironmentVariables& var
     throw InvalidArgument(concat(kTransport, " '", environment.transport, "'; allowed: auto, ucx, mpi, shm"));
 }
 
-void read_silence(RunEnvironment& environment, const EnvironmentVariables& variables) {
-  const auto text = value_in(variables, kSilence);
+Duration limit_in(const std::string& text, const char* name, std::string_view also = "") {
+  const Duration limit = parse_duration(text, name);
+  if (limit >= kShortestLimit && limit <= kLongestLimit) return limit;
+  throw InvalidArgument(concat(name, " '", text, "'; allowed: ", format_duration(kShortestLimit), " to ",
+                               format_duration(kLongestLimit), also));
+}
+
+void read_limits(RunEnvironment& environment, const EnvironmentVariables& variables) {
+  if (const auto text = value_in(variables, kSilence)) environment.silence = limit_in(*text, kSilence);
+  if (const auto text = value_in(variables, kMajorityPatience)) {
+    environment.majority_patience = limit_in(*text, kMajorityPatience);
+  }
+  const auto text = value_in(variables, kStall);
   if (!text) return;
-  environment.silence = parse_duration(*text, kSilence);
-  if (*environment.silence >= kShortestSilence && *environment.silence <= kLongestSilence) return;
-  throw InvalidArgument(concat(kSilence, " '", *text, "'; allowed: ", format_duration(kShortestSilence),
-                               " to ", format_duration(kLongestSilence)));
+  environment.stall_limit.reset();
+  if (*text != "off") environment.stall_limit = limit_in(*text, kStall, ", off");
 }
 
 void read_strategy(RunEnvironment& environment, const EnvironmentVariables& variables) {
@@ -139,10 +151,22 @@ void read_strategy(RunEnvironment& environment, const EnvironmentVariables& vari
 
 }  // namespace
 
+bool parse_on_loss(const std::string& text, std::string_view what) {
+  if (text != "go-on" && text != "end") {
+    throw InvalidArgument(concat(what, ": '", text, "'; allowed: go-on, end"));
+  }
+  return text == "end";
+}
+
+bool ends_on_loss(const EnvironmentVariables& variables) {
+  return parse_on_loss(value_in(variables, kOnLoss).value_or("go-on"), kOnLoss);
+}
+
 RunEnvironment read_run_environment(const EnvironmentVariables& variables) {
   RunEnvironment environment;
   read_transport(environment, variables);
-  read_silence(environment, variables);
+  read_limits(environment, variables);
+  environment.end_on_loss = ends_on_loss(variables);
   read_strategy(environment, variables);
   read_place(environment, variables);
   environment.output = read_output_options(variables);
@@ -182,6 +206,14 @@ std::vector<std::pair<std::string, std::string>> variables_of(const RunEnvironme
     variables.emplace_back(kTokenVariable, environment.token);
     variables.emplace_back(kTransport, environment.transport);
     if (environment.silence) variables.emplace_back(kSilence, concat(environment.silence->count(), "ns"));
+  }
+  if (environment.stall_limit != transport::kDefaultStallLimit) {
+    variables.emplace_back(kStall,
+                           environment.stall_limit ? concat(environment.stall_limit->count(), "ns") : "off");
+  }
+  variables.emplace_back(kOnLoss, environment.end_on_loss ? "end" : "go-on");
+  if (environment.majority_patience != membership::Membership::kDefaultPatience) {
+    variables.emplace_back(kMajorityPatience, concat(environment.majority_patience.count(), "ns"));
   }
   if (environment.link) variables.emplace_back(kLink, text_of(*environment.link));
   for (auto& variable : variables_of(environment.output)) variables.push_back(std::move(variable));

@@ -3,16 +3,22 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "starling/core/types.h"
 #include "starling/join/environment.h"
 #include "starling/join/output_options.h"
+#include "starling/membership/membership.h"
 #include "starling/strategy/options.h"
 #include "starling/transport/link.h"
+#include "starling/transport/stall_limit.h"
 
 namespace starling::join {
+
+// The exit code of a worker that the others have excluded (membership::Excluded): EX_TEMPFAIL.
+inline constexpr int kExcludedExitCode = 75;
 
 struct RunEnvironment {
   Rank rank = 0;
@@ -25,6 +31,11 @@ struct RunEnvironment {
   std::string token = {};
   std::string transport = "auto";
   std::optional<Duration> silence = {};  // after which a rank of another host counts as lost
+  // After which the ranks of a host end one of them that stands still; none: never.
+  std::optional<Duration> stall_limit = transport::kDefaultStallLimit;
+  bool end_on_loss = false;  // a lost worker ends the run where the strategy needs all of them
+  // How long workers that cannot reach enough of the others to go on wait for them.
+  Duration majority_patience = membership::Membership::kDefaultPatience;
   // For ranks that mpirun, srun or torchrun started: the socket on which rank 0 hands out the memory, if all
   // are on this host; or whether they exchange their addresses through MPI.
   std::string host_socket = {};
@@ -42,11 +53,17 @@ struct RunEnvironment {
 // Reads STARLING_RANK, STARLING_WORKERS, STARLING_RANKS and STARLING_ARENA, which are set together or not at
 // all; on several hosts STARLING_RENDEZVOUS ("node1:4000") and STARLING_TOKEN replace the last. Without them
 // the variables of mpirun, srun or torchrun count (launcher_detection.h), and without these it is a run of
-// one. Also STARLING_TRANSPORT ("auto", "ucx", "mpi" or "shm"), STARLING_SILENCE ("5s"), STARLING_STRATEGY,
+// one. Also STARLING_TRANSPORT ("auto", "ucx", "mpi" or "shm"), STARLING_SILENCE ("5s"), STARLING_STALL
+// ("20s", "off"), STARLING_ON_LOSS ("go-on", "end"), STARLING_PATIENCE ("5m"), STARLING_STRATEGY,
 // STARLING_OPTIONS ("mode=ssp,staleness=3") and STARLING_LINK ("1gbe" or "40gbit/5us"). Throws
 // InvalidArgument naming the variable.
 RunEnvironment read_run_environment(const EnvironmentVariables& variables);
 RunEnvironment read_run_environment();
+
+// True for "end", false for "go-on". InvalidArgument, naming `what` and the text, for anything else.
+bool parse_on_loss(const std::string& text, std::string_view what);
+// What STARLING_ON_LOSS says.
+bool ends_on_loss(const EnvironmentVariables& variables);
 
 // How many of so many ranks train: all, or all but the last, which the strategy keeps for its service.
 int training_ranks(const std::string& strategy, const strategy::OptionTexts& options, int ranks);

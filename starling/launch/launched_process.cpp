@@ -8,11 +8,15 @@
 #include <cstring>
 
 #include "starling/core/error.h"
+#include "starling/core/process_identity.h"
 #include "starling/launch/remote_command.h"
 
 namespace starling::launch {
 
 namespace {
+
+constexpr std::size_t kReadBytes = std::size_t{1} << 16;
+constexpr int kMostReads = 16;  // after the end: as much as a pipe can hold
 
 // A text that is not accepted at once is too long. Otherwise errno holds the error.
 bool send_all(int channel, std::string_view text) {
@@ -98,20 +102,42 @@ void LaunchedProcess::signal(int number) const {
   }
 }
 
+void LaunchedProcess::kill_if_stopped() {
+  if (!running()) return;
+  if (channel_.valid()) {
+    send_all(channel_.get(), concat(kKillIfStopped, "\n"));
+    return;
+  }
+  const bool stopped = is_stopped(pid());
+  if (stopped && was_stopped_) signal(SIGKILL);
+  was_stopped_ = stopped;
+}
+
 void LaunchedProcess::abandon() const { process_->signal(SIGKILL); }
 
-void LaunchedProcess::read_from(Stream& stream) {
-  std::array<char, 1 << 16> part;
+// False if there is nothing to read now.
+bool LaunchedProcess::read_from(Stream& stream) {
+  std::array<char, kReadBytes> part;
   const ssize_t got = read(stream.pipe.get(), part.data(), part.size());
-  if (got > 0) return stream.lines.add({part.data(), static_cast<std::size_t>(got)});
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got < 0 && errno == EINTR) return true;
+  if (got < 0 && errno == EAGAIN) return false;
+  if (got > 0) {
+    stream.lines.add({part.data(), static_cast<std::size_t>(got)});
+    return true;
+  }
+  close(stream);
+  return false;
+}
+
+void LaunchedProcess::close(Stream& stream) {
+  if (!stream.open) return;
   stream.lines.flush();
   loop_.unwatch(stream.pipe.get());
   stream.open = false;
-  finish_if_silent();
 }
 
-// Its children go with it, so its output ends too.
+// Its process group ends with it. A descendant that has left the group may hold the output open: it is not
+// waited for.
 void LaunchedProcess::collect() {
   end_ = process_->wait();
   loop_.unwatch(handle_.get());
@@ -119,12 +145,11 @@ void LaunchedProcess::collect() {
   const int code = end_.shell_code();
   if (channel_.valid() && started_ && code > 128 && code <= 128 + SIGRTMAX) end_ = {0, code - 128};
   channel_ = Descriptor();  // what an agent left behind on this host reads the end
-  finish_if_silent();
-}
-
-void LaunchedProcess::finish_if_silent() {
-  if (running() || out_.open || err_.open || finished_) return;
-  finished_ = true;
+  for (Stream* const stream : {&out_, &err_}) {
+    for (int i = 0; i < kMostReads && stream->open && read_from(*stream); ++i) {
+    }
+    close(*stream);
+  }
   watch_.ended();
 }
 

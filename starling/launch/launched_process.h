@@ -33,7 +33,8 @@ class LaunchedProcess {
 
   // Both are called from the loop.
   struct Watch {
-    std::function<void()> ended;  // once, when it has ended and all of its output has been passed on
+    std::function<void()> ended;  // once, when it has ended and all of its output has been passed on, as
+                                  // far as it and its process group wrote it
     std::function<void()> started = nullptr;  // once, when an agent has started the program
   };
 
@@ -48,6 +49,8 @@ class LaunchedProcess {
   bool running() const { return process_->running(); }
   // Signals the program and its children, wherever they are.
   void signal(int number) const;
+  // Kills the program and its children if it is stopped, and was so at the call before.
+  void kill_if_stopped();
   // Kills the process itself, an agent that does not come to its end.
   void abandon() const;
   // Has the program been started? If not, its agent could not do it.
@@ -67,9 +70,9 @@ class LaunchedProcess {
 
   void open(Stream& stream, Descriptor pipe);
   void converse(const std::string& script);
-  void read_from(Stream& stream);
+  bool read_from(Stream& stream);
+  void close(Stream& stream);
   void collect();
-  void finish_if_silent();
 
   runtime::LoopScheduler& loop_;
   Watch watch_;
@@ -79,8 +82,8 @@ class LaunchedProcess {
   Descriptor channel_;  // an agent's standard input
   Stream out_;
   Stream err_;
-  bool finished_ = false;
   ProcessEnd end_;
+  bool was_stopped_ = false;
 };
 
 }  // namespace starling::launch

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <list>
@@ -10,6 +11,7 @@
 #include <optional>
 
 #include "starling/core/error.h"
+#include "starling/launch/group_guard.h"
 #include "starling/launch/launched_process.h"
 #include "starling/launch/rank_commands.h"
 #include "starling/launch/termination_signals.h"
@@ -24,6 +26,10 @@ namespace starling::launch {
 using runtime::Task;
 using transport::shm::Arena;
 
+bool ends_on_loss(const LaunchPlan& plan) {
+  return plan.end_on_loss ? *plan.end_on_loss : join::ends_on_loss(join::process_environment());
+}
+
 namespace {
 
 // Agents that a host has not answered yet: sshd turns connections away when 10 others wait to be let in.
@@ -34,19 +40,22 @@ void tell(const std::string& text) { std::fprintf(stderr, "starling: %s\n", text
 // The roles of the ranks in the strategy.
 struct Roles {
   int ranks;
-  Rank server;   // -1: none
-  bool goes_on;  // without a worker
+  Rank server;     // -1: none
+  bool goes_on;    // without a worker
+  bool needs_all;  // a worker that fails by itself, instead of being killed, ends the run
 };
 
 Roles roles_in(const LaunchPlan& plan) {
   const strategy::StrategyEntry& row = strategy::find_strategy(plan.strategy);
   const auto strategy = row.make(strategy::Options::parse(row.options, row.name, plan.options), plan.workers);
   const bool own_rank = strategy->service() == strategy::Placement::kOwnRank;
+  const bool ends = row.promises.needs_all && ends_on_loss(plan);
   return {.ranks = plan.workers + (own_rank ? 1 : 0),
           .server = strategy->service() == strategy::Placement::kNone ? -1
                     : own_rank                                        ? plan.workers
                                                                       : 0,
-          .goes_on = row.promises.on_loss == strategy::OnLoss::kGoesOn};
+          .goes_on = row.promises.on_loss == strategy::OnLoss::kGoesOn && !ends,
+          .needs_all = row.promises.needs_all};
 }
 
 class Launch {
@@ -58,17 +67,20 @@ class Launch {
 
   int run() {
     runtime::run(loop_, wait_for_all(), "launcher");
-    return exit_code_.value_or(0);
+    if (exit_code_) return *exit_code_;
+    return worker_ended_well_ ? 0 : survived_.value_or(0);
   }
 
  private:
   Task<> wait_for_all();
   Task<> kill_after_grace();
+  Task<> kill_the_stopped();
   void read_signal();
   void start_more();
   void start(Rank rank);
   void note_start(Rank rank);
   void note_end(Rank rank);
+  bool goes_on_after(Rank rank) const;
   void tell_end(Rank rank, bool goes_on);
   void end_all(int signal);
   void abandon_all();
@@ -77,6 +89,7 @@ class Launch {
   Roles roles_;
   int interrupted_ = 0;  // by this signal
   TerminationSignals signals_;
+  GroupGuard guard_;
   RankCommands starts_;
   runtime::LoopScheduler loop_{{.stall = kForever}};  // waiting for the workers is all it does
   std::shared_ptr<Arena> arena_;
@@ -85,7 +98,10 @@ class Launch {
   std::map<std::string, int> starting_;  // how many, by host
   std::map<Rank, std::unique_ptr<LaunchedProcess>> processes_;
   std::size_t running_ = 0;
-  std::optional<int> exit_code_;  // of the first that failed
+  std::optional<int> exit_code_;  // of the first that failed and that the run cannot do without
+  std::optional<int> survived_;   // of the first that failed and that it can do without
+  bool worker_ended_well_ = false;
+  runtime::Event finished_{"the first worker that ends well"};
   runtime::Event ending_{"the end of a worker"};
   runtime::Event all_ended_{"the end of the workers"};
 };
@@ -123,6 +139,7 @@ void Launch::start(Rank rank) {
   auto process = std::make_unique<LaunchedProcess>(
       loop_, starts_.of(rank),
       LaunchedProcess::Watch{[this, rank] { note_end(rank); }, [this, rank] { note_start(rank); }});
+  guard_.add(process->pid());
   if (arena_) arena_->introduce(rank, process->pid());
   if (!process->started()) ++starting_[starts_.host_of(rank)];
   processes_[rank] = std::move(process);
@@ -137,17 +154,30 @@ void Launch::note_start(Rank rank) {
 void Launch::note_end(Rank rank) {
   --running_;
   const LaunchedProcess& process = *processes_[rank];
+  guard_.remove(process.pid());
   const bool as_asked = interrupted_ != 0 && process.exit_code() == 128 + interrupted_;
-  if ((process.exit_code() != 0 || !process.started()) && !as_asked) {
-    const bool may_go = roles_.goes_on && rank != roles_.server && rank != plan_.leader && process.started();
-    const bool goes_on = may_go && !exit_code_;
+  const bool good = process.exit_code() == 0 && process.started();
+  if (good && rank < plan_.workers) worker_ended_well_ = true;
+  if (!good && !as_asked) {
+    const bool goes_on = goes_on_after(rank) && !exit_code_;
     tell_end(rank, goes_on);
-    if (!goes_on && !exit_code_) exit_code_ = process.exit_code() != 0 ? process.exit_code() : 1;
+    std::optional<int>& code = goes_on ? survived_ : exit_code_;
+    if (!code) code = process.exit_code() != 0 ? process.exit_code() : 1;
     if (!goes_on) waiting_.clear();
     if (!goes_on) ending_.set();
   }
+  if (process.exit_code() == 0) finished_.set();
   if (!process.started()) note_start(rank);
   if (running_ == 0 && waiting_.empty()) all_ended_.set();
+}
+
+bool Launch::goes_on_after(Rank rank) const {
+  const LaunchedProcess& process = *processes_.at(rank);
+  const auto& codes = plan_.run_exit_codes;
+  const bool about_run = std::find(codes.begin(), codes.end(), process.exit_code()) != codes.end();
+  const bool killed = process.exit_code() > 128 || process.exit_code() == join::kExcludedExitCode;
+  return roles_.goes_on && rank != roles_.server && process.started() && !about_run &&
+         (killed || !roles_.needs_all);
 }
 
 void Launch::tell_end(Rank rank, bool goes_on) {
@@ -179,7 +209,19 @@ void Launch::abandon_all() {
 Task<> Launch::wait_for_all() {
   runtime::Scope scope(co_await runtime::this_context());
   scope.spawn(kill_after_grace(), "grace");
+  scope.spawn(kill_the_stopped(), "stopped processes");
   co_await all_ended_;
+}
+
+// Where some have come to the end of the run, one that is stopped was given up by them, and will not end by
+// itself. While it lives with others on a host, these end it (STARLING_STALL).
+Task<> Launch::kill_the_stopped() {
+  const Duration between = plan_.grace;
+  co_await finished_;
+  while (true) {
+    co_await runtime::sleep_for(between);
+    for (const auto& [rank, process] : processes_) process->kill_if_stopped();
+  }
 }
 
 // Processes that wait for the dead one notice by themselves and end with an error that names it.

@@ -32,21 +32,26 @@ struct HostsPlan {
 struct LaunchPlan {
   int workers = 1;
   bool own_output = false;  // the processes write where this one writes; else with the rank before each line
-  Rank leader = -1;         // the run does not go on without it
+  std::vector<int> run_exit_codes;  // of a process, that are about the run: it does not go on after them
   Duration grace = std::chrono::seconds(5);  // for ending after a signal or a failure
   std::string strategy = "allreduce";
   strategy::OptionTexts options;
-  std::optional<transport::Link> link;  // emulated between the ranks
-  std::vector<std::string> command;     // looked up in PATH
-  join::OutputOptions output;           // what the programs are to leave
-  std::optional<HostsPlan> elsewhere;   // instead of on this host
+  std::optional<bool> end_on_loss = {};  // where the strategy needs all workers; none: STARLING_ON_LOSS
+  std::optional<transport::Link> link;   // emulated between the ranks
+  std::vector<std::string> command;      // looked up in PATH
+  join::OutputOptions output;            // what the programs are to leave
+  std::optional<HostsPlan> elsewhere;    // instead of on this host
 };
 
+// Whether the loss of a worker ends the run where the strategy needs all workers.
+bool ends_on_loss(const LaunchPlan& plan);
+
 // Returns when all have ended. The exit code is 0 if all ended well, or if only workers died that the
-// strategy can do without and the rest ended well; otherwise that of the first that failed. SIGINT, SIGTERM
-// and SIGHUP are passed on; a process that has not ended `grace` after such a signal, or after the first
-// failure, is killed. Events are reported on stderr, one line each. A process that its host's agent cannot
-// start ends the run, whatever the strategy.
+// strategy can do without and the rest, at least one worker, ended well; otherwise that of the first that
+// failed. SIGINT, SIGTERM and SIGHUP are passed on; a process that has not ended `grace` after such a signal,
+// or after the first failure, is killed; so is one that stays stopped (SIGSTOP) after another has ended well.
+// Events are reported on stderr, one line each. A process that its host's agent cannot start ends the run,
+// whatever the strategy.
 int launch(const LaunchPlan& plan);
 
 // Ports that the kernel does not assign automatically.

@@ -33,6 +33,7 @@ RankCommands::RankCommands(const LaunchPlan& plan, int ranks, const sigset_t& ma
   environment_ = {.workers = plan.workers,
                   .ranks = ranks,
                   .arena = {},
+                  .end_on_loss = ends_on_loss(plan),
                   .strategy = plan.strategy,
                   .options = plan.options,
                   .output = plan.output,

@@ -30,7 +30,16 @@ constexpr const char* kRunProgram = R"({
     read -r group
     case $group in code*) exit "${group#code }" ;; esac
     {
-      while read -r signal; do kill -s "$signal" -- "-$group"; done
+      while read -r signal; do
+        before=$now
+        now=
+        if [ "$signal" = STOPPED ]; then
+          case $(sed 's/.*) //' "/proc/$group/stat") in T*) now=stopped ;; esac
+          [ "$before" = stopped ] && [ "$now" = stopped ] || continue
+          signal=KILL
+        fi
+        kill -s "$signal" -- "-$group"
+      done
       kill -s KILL -- "-$group"
     } <&3 >/dev/null 4>&- 5>&- &
     read -r code

@@ -34,6 +34,10 @@ std::string remote_script(const RemoteProgram& program);
 // How the line ends that the host writes to standard output before the program starts.
 inline constexpr std::string_view kStartedLine = "starling launch: started";
 
+// What the script reads afterwards is a line for each signal to the program, and this one: kill it if it is
+// stopped and was so at the line before.
+inline constexpr std::string_view kKillIfStopped = "STOPPED";
+
 inline constexpr std::size_t kMostScriptBytes = 100'000;
 
 }  // namespace starling::launch

@@ -44,6 +44,14 @@ int name_output(int descriptor, const std::filesystem::path& part) {
   return result == 0 ? 0 : errno;
 }
 
+// A name is on disk when its folder is. 0 or the error number.
+int sync_folder(const std::filesystem::path& folder) {
+  const Descriptor descriptor(
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!descriptor.valid()) return errno;
+  return ::fsync(descriptor.get()) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 DescriptorBuffer::DescriptorBuffer(int descriptor) : descriptor_(descriptor), buffer_(kFileBufferBytes) {
@@ -94,13 +102,16 @@ void AtomicFile::fail(int error) const {
   throw Error(concat("cannot write ", path_.string(), ": ", std::strerror(error)));
 }
 
-void AtomicFile::publish() {
+void AtomicFile::publish(Durable durable) {
   if (const int error = buffer_.finish(); error != 0) fail(error);
   if (!stream_) throw Error(concat("cannot write ", path_.string(), ": its content could not be formatted"));
   if (const int error = name_output(descriptor_.get(), part_); error != 0) fail(error);
+  if (durable == Durable::kYes && ::fsync(descriptor_.get()) != 0) fail(errno);
   if (const int error = descriptor_.close(); error != 0) fail(error);
   if (std::rename(part_.c_str(), path_.c_str()) != 0) fail(errno);
   part_.clear();
+  if (durable == Durable::kNo) return;
+  if (const int error = sync_folder(path_.parent_path()); error != 0) fail(error);
 }
 
 }  // namespace starling::record

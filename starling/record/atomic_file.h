@@ -42,8 +42,9 @@ class AtomicFile {
 
   std::ostream& stream() { return stream_; }
 
-  // Error if anything could not be written. Once.
-  void publish();
+  // Error if anything could not be written. Once. Durable: a machine that loses its power now has the file.
+  enum class Durable { kNo, kYes };
+  void publish(Durable durable = Durable::kNo);
 
  private:
   void fail(int error) const;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "starling/record/span.h"
@@ -55,11 +57,14 @@ struct Fusion {
 };
 
 struct Journal {
-  std::vector<Span> spans;  // in the order in which they ended
+  std::vector<Span> spans;   // in the order in which they ended
+  std::uint64_t handed = 0;  // spans that were here and went to the record of the run
   bool keeps_spans =
       true;  // false: a run of any length needs no more memory; the rest is counted all the same
   std::uint64_t steps = 0;
   std::uint64_t samples = 0;
+  std::uint64_t skipped = 0;  // steps whose gradient was not finite
+  std::string stopped;        // why this rank has asked for the end of the run; empty: it has not
   Staleness staleness;
   Generated generated;
   Fusion fusion;
@@ -72,6 +77,12 @@ struct Journal {
     if (!span.background) total(span);
     if (!keeps_spans) return;
     if (span.end > span.begin || span.activity == Activity::kMeet) spans.push_back(span);
+  }
+
+  // The spans so far, which are then no longer here.
+  std::vector<Span> hand_over() {
+    handed += spans.size();
+    return std::exchange(spans, {});
   }
 
  private:

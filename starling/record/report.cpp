@@ -69,7 +69,12 @@ class Report {
     }
   }
 
-  std::string text() const { return table() + progress() + outcome() + fusion() + blame() + unhappy_ends(); }
+  // Without a record nothing is known of the workers' time.
+  std::string text() const {
+    const bool timed = run_.record != RecordMode::kOff;
+    return (timed ? table() : "") + progress() + outcome() + fusion() + (timed ? blame() : "") +
+           unhappy_ends();
+  }
 
  private:
   double time_of(std::size_t i) const { return seconds_of(run_.ranks[i].end - run_.ranks[i].begin); }

@@ -1,34 +1,50 @@
 // A finished run, real or simulated, as input for the summary, the trace and the tables.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "starling/record/journal.h"
+#include "starling/record/rank_times.h"
+#include "starling/record/record_plan.h"
 
 namespace starling::record {
+
+// A rank may send its record in parts.
+enum class RecordPart : std::uint8_t {
+  kLast,   // the rank is done; this has everything but the spans that were sent before
+  kFull,   // its journal was full; this has its spans since the part before
+  kAsked,  // the same, because it was asked
+};
 
 struct RankRecord {
   Rank rank = 0;
   int host = 0;
   bool trains = true;  // false: it only serves
   Journal journal;
+  FoldedSpans folded;  // that the journal no longer has
   std::uint64_t bytes_sent = 0;
   std::uint64_t messages_sent = 0;
   Time begin{};
   Time end{};         // of its last step, or of its death
   std::string ended;  // empty: it did all its work; otherwise why not, as in "killed at 2.5 s"
+  RecordPart part = RecordPart::kLast;
 };
 
 // Adds the notes of a service to the record of the rank it ran on. Beside a worker its work is background:
 // the worker did something else meanwhile.
+inline Span beside_worker(Span span, bool trains) {
+  if (span.activity == Activity::kServe) span.background = trains;
+  return span;
+}
+
 inline void add_service(RankRecord& record, const Journal& service) {
-  for (Span span : service.spans) {
-    if (span.activity == Activity::kServe) span.background = record.trains;
-    record.journal.spans.push_back(span);
-  }
+  for (const Span& span : service.spans) record.journal.spans.push_back(beside_worker(span, record.trains));
+  record.journal.handed += service.handed;
   record.journal.staleness.merge(service.staleness);
 }
 
@@ -44,7 +60,9 @@ struct RunRecord {
   std::string world;  // "simulated" or "real"
   Duration duration{};
   std::vector<RankRecord> ranks;  // by rank, workers first
+  RecordMode record = RecordMode::kFull;
   std::vector<LossPoint> losses;
+  bool diverged = false;  // a loss was not a finite number; it may no longer be among `losses`
   std::optional<double> final_train_loss;  // none where nothing is computed, as in replays
   std::optional<double> final_accuracy;
   std::optional<double> consensus_distance;  // root mean square distance of the models from their mean
@@ -52,5 +70,16 @@ struct RunRecord {
   std::optional<Duration> time_to_target;
   std::uint64_t events = 0;  // of the scheduler; 0 where not counted
 };
+
+// A run of real processes. It lasted until the last rank's end.
+inline RunRecord real_run(std::string strategy, std::vector<RankRecord> ranks) {
+  RunRecord run;
+  run.strategy = std::move(strategy);
+  run.world = "real";
+  run.ranks = std::move(ranks);
+  for (const RankRecord& record : run.ranks)
+    run.duration = std::max(run.duration, Duration(record.end.time_since_epoch()));
+  return run;
+}
 
 }  // namespace starling::record

@@ -65,7 +65,8 @@ Json fusion(const RunRecord& run) {
 Json unhappy_ends(const RunRecord& run) {
   Json json = Json::object();
   for (const RankRecord& record : run.ranks) {
-    if (!record.ended.empty()) json[std::to_string(record.rank)] = record.ended;
+    const std::string& why = record.ended.empty() ? record.journal.stopped : record.ended;
+    if (!why.empty()) json[std::to_string(record.rank)] = why;
   }
   return json;
 }
@@ -77,6 +78,8 @@ void add_progress(Json& json, const RunRecord& run) {
   json["samples"] = samples;
   json["samples_per_second"] = time > 0 ? Json(static_cast<double>(samples) / time) : Json();
   json["steps_per_worker"] = list(run, true, [&](std::size_t i) { return run.ranks[i].journal.steps; });
+  json["skipped_steps_per_worker"] =
+      list(run, true, [&](std::size_t i) { return run.ranks[i].journal.skipped; });
   json["final_train_loss"] = number(run.final_train_loss);
   json["final_accuracy"] = number(run.final_accuracy);
   json["diverged"] = diverged(run);
@@ -106,15 +109,41 @@ void add_traffic(Json& json, const RunRecord& run) {
 
 void add_waiting(Json& json, const RunRecord& run, const WaitAnalysis& waits) {
   const auto fraction = [&](Duration RankTimes::*part) {
-    return list(run, true, [&, part](std::size_t i) { return share(waits.ranks[i].*part, run.ranks[i]); });
+    return list(run, true, [&, part](std::size_t i) {
+      return run.record == RecordMode::kOff ? Json() : share(waits.ranks[i].*part, run.ranks[i]);
+    });
   };
   json["compute_fraction_per_worker"] = fraction(&RankTimes::computing);
   json["wait_fraction_per_worker"] = fraction(&RankTimes::waiting);
   json["transfer_fraction_per_worker"] = fraction(&RankTimes::transferring);
+  json["unattributed_fraction_per_worker"] = fraction(&RankTimes::unattributed);
   json["most_waited_for"] = waits.most_waited_for ? Json(*waits.most_waited_for) : Json();
   const auto blame = [&](std::size_t i) { return seconds_of(waits.ranks[i].blame); };
   json["waited_for_seconds_per_worker"] = list(run, true, blame);
   json["waited_for_seconds_by_services"] = list(run, false, blame);
+}
+
+// What was kept in detail. The sums are of the whole run.
+Json record_kept(const RunRecord& run) {
+  Json json;
+  json["mode"] = run.record == RecordMode::kFull      ? "full"
+                 : run.record == RecordMode::kSummary ? "summary"
+                                                      : "off";
+  std::uint64_t folded = 0;
+  std::uint64_t missing = 0;
+  Time from{};
+  Time to{};
+  for (const RankRecord& record : run.ranks) {
+    folded += record.folded.spans;
+    missing += record.folded.missing;
+    from = record.folded.from;
+    to = record.folded.to;
+  }
+  json["spans_in_sums_only"] = folded;
+  json["detail_until_seconds"] = folded > 0 ? Json(seconds_of(from.time_since_epoch())) : Json();
+  json["detail_from_seconds"] = folded > 0 ? Json(seconds_of(to.time_since_epoch())) : Json();
+  json["lost_spans"] = missing;
+  return json;
 }
 
 // Objects over several lines, arrays on one: an array may have an entry for each of thousands of workers.
@@ -143,7 +172,7 @@ std::uint64_t samples_of(const RunRecord& run) {
 }
 
 bool diverged(const RunRecord& run) {
-  return (run.final_train_loss && !std::isfinite(*run.final_train_loss)) ||
+  return run.diverged || (run.final_train_loss && !std::isfinite(*run.final_train_loss)) ||
          std::any_of(run.losses.begin(), run.losses.end(),
                      [](const LossPoint& point) { return !std::isfinite(point.loss); });
 }
@@ -166,6 +195,7 @@ std::string summary_json(const RunRecord& run, const WaitAnalysis& waits,
   json["generator"] = generator(run);
   json["fusion"] = fusion(run);
   json["ended"] = unhappy_ends(run);
+  json["record"] = record_kept(run);
   json["events"] = run.events == 0 ? Json() : Json(run.events);
   if (wall_seconds) json["wall_seconds"] = number(wall_seconds);
   std::string text;

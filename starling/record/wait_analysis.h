@@ -9,28 +9,11 @@
 #include <optional>
 #include <vector>
 
+#include "starling/record/rank_times.h"
 #include "starling/record/resolved_span.h"
 #include "starling/record/run_record.h"
 
 namespace starling::record {
-
-struct WaitedFor {
-  Rank whom = kNobody;
-  Duration time{};
-};
-
-// Between a rank's begin and end and without background, so that the sum of the five never exceeds end -
-// begin.
-struct RankTimes {
-  Duration computing{};
-  Duration updating{};
-  Duration waiting{};
-  Duration transferring{};
-  Duration serving{};
-  std::vector<WaitedFor> waited_for;  // by rank; adds up to `waiting`
-  Rank most_waited_for = kNobody;     // the lowest of equals
-  Duration blame{};  // how long the workers waited for this rank; ranks that only serve do not count
-};
 
 struct WaitAnalysis {
   std::vector<RankTimes> ranks;
@@ -42,7 +25,12 @@ struct WaitAnalysis {
   std::optional<Rank> most_waited_for;  // most blame, the lowest of equals; none if nobody waited
 };
 
-// Error unless the ranks of the run are 0, 1, 2, ...
+// Sums of the whole run, folded spans included; pieces of the spans that were kept. Error unless the ranks of
+// the run are 0, 1, 2, ...
 WaitAnalysis analyse_waits(const RunRecord& run);
+
+// The times of each rank in [from, to), from the spans alone. All spans that reach into that time must be
+// here. No rank is to blame yet.
+std::vector<RankTimes> times_between(const RunRecord& run, Time from, Time to);
 
 }  // namespace starling::record

@@ -1,10 +1,12 @@
 #include "starling/session/batch_shares.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "starling/core/byte_codec.h"
 #include "starling/core/error.h"
 #include "starling/runtime/scope.h"
+#include "starling/session/background/coordinator.h"
 
 namespace starling::session {
 
@@ -15,18 +17,7 @@ namespace {
 
 constexpr Tag kRequest = (Tag{0xff} << 56) | 16;
 constexpr Tag kAnswer = (Tag{0xff} << 56) | 17;
-
-struct Answer {
-  bool refused = false;  // others have `batches` in this epoch
-  std::uint64_t batches = 0;
-  Share share;
-};
-
-Answer answer_to(BatchAssignment& dispenser, Rank from, const ShareRequest& request) {
-  const std::optional<Share> share = dispenser.next(from, request.epoch, request.batches);
-  if (share) return {false, 0, *share};
-  return {true, dispenser.batches_of(request.epoch), {}};
-}
+constexpr Tag kReport = (Tag{0xff} << 56) | 18;
 
 Bytes to_bytes(const ShareRequest& request) {
   return ByteWriter::message().put(request.epoch).put(request.batches).take();
@@ -42,37 +33,65 @@ ShareRequest request_from(const transport::Letter& letter) {
   return request;
 }
 
-Bytes to_bytes(const Answer& answer) {
+Bytes to_bytes(const ShareReport& report) {
   return ByteWriter::message()
-      .put(answer.refused)
-      .put(answer.batches)
-      .put(answer.share.kind)
-      .put(answer.share.batch)
+      .put(report.epoch)
+      .put(report.batches)
+      .put(report.rounds)
+      .put(report.rounds_before)
+      .put_block(std::as_bytes(std::span(report.given)))
       .take();
 }
 
-Answer answer_from(std::span<const std::byte> bytes) {
-  ByteReader in = ByteReader::message(bytes, "rank 0's answer to a request for a share");
-  Answer answer;
-  answer.refused = in.get<bool>();
-  answer.batches = in.get<std::uint64_t>();
-  answer.share.kind = in.get_enum(Share::Kind::kEnd, "kind of share");
-  answer.share.batch = in.get<std::uint64_t>();
+ShareReport report_from(const transport::Letter& letter) {
+  ByteReader in =
+      ByteReader::message(letter.bytes, concat("a report of rank ", letter.from, " about its batches"));
+  ShareReport report;
+  report.epoch = in.get<std::uint64_t>();
+  report.batches = in.get<std::uint64_t>();
+  report.rounds = in.get<std::uint64_t>();
+  report.rounds_before = in.get<std::uint64_t>();
+  const std::span<const std::byte> given = in.get_block();
+  report.given.resize(given.size() / sizeof(std::uint64_t));
+  if (given.size() % sizeof(std::uint64_t) != 0) in.refuse(concat(given.size(), " bytes of batch numbers"));
+  std::ranges::copy(given, std::as_writable_bytes(std::span(report.given)).begin());
   in.expect_end();
-  return answer;
+  return report;
 }
 
-Task<> answer_one(Transport& net, BatchAssignment& dispenser) {
-  const transport::Letter letter = co_await net.recv_any(kRequest, kForever);
-  const Bytes answer = to_bytes(answer_to(dispenser, letter.from, request_from(letter)));
+// Messages of this kind, until no rank is left to send one; then nothing.
+template <class Handle>
+Task<> for_each_letter(Transport& net, Tag tag, Handle handle) {
   try {
-    co_await net.send(letter.from, kAnswer, answer);
+    for (;;) {
+      const transport::Letter letter = co_await net.recv_any(tag, transport::Idle::kYes);
+      handle(letter);
+    }
   } catch (const PeerLost&) {
-    // Its batch is lost with it.
   }
 }
 
 }  // namespace
+
+struct BatchShares::Answer {
+  bool refused = false;  // others have `batches` in this epoch
+  std::uint64_t batches = 0;
+  Share share;
+
+  Bytes to_bytes() const {
+    return ByteWriter::message().put(refused).put(batches).put(share.kind).put(share.batch).take();
+  }
+  static Answer from(std::span<const std::byte> bytes) {
+    ByteReader in = ByteReader::message(bytes, "the coordinator's answer to a request for a share");
+    Answer answer;
+    answer.refused = in.get<bool>();
+    answer.batches = in.get<std::uint64_t>();
+    answer.share.kind = in.get_enum(Share::Kind::kEnd, "kind of share");
+    answer.share.batch = in.get<std::uint64_t>();
+    in.expect_end();
+    return answer;
+  }
+};
 
 void check(const ShareRules& rules, bool equal_batches) {
   if (!rules.dynamic || !rules.lockstep || !equal_batches) return;
@@ -85,37 +104,127 @@ Task<> BatchShares::run(Transport& net) {
   runtime::Scope scope(co_await runtime::this_context());
   const auto find = [this, &net](ShareRequest request) { return ask(net, request); };
   scope.spawn(call_.run(find), "own requests");
-  if (rank_ == 0) scope.spawn(answer_others(net), "requests of others");
+  scope.spawn(serve(net), "requests of others");
   co_await scope.join();
 }
 
-Task<> BatchShares::answer_others(Transport& net) {
-  runtime::Event never("a request for a share", runtime::Event::Kind::kRare);
-  try {
-    for (;;) co_await answer_one(net, assignment_);
-  } catch (const PeerLost&) {
-    // All others are.
+Task<> BatchShares::serve(Transport& net) {
+  runtime::Scope scope(co_await runtime::this_context());
+  scope.spawn(take_requests(net), "requests");
+  scope.spawn(take_reports(net), "reports");
+  scope.spawn(answer_requests(net), "answers");
+  scope.spawn(watch_losses(net), "losses");
+  co_await scope.join();
+}
+
+Task<> BatchShares::take_requests(Transport& net) {
+  return for_each_letter(net, kRequest, [this](const transport::Letter& letter) {
+    requests_.emplace_back(letter.from, request_from(letter));
+    news_.pulse();
+  });
+}
+
+Task<> BatchShares::take_reports(Transport& net) {
+  return for_each_letter(net, kReport, [this](const transport::Letter& letter) {
+    reports_[letter.from] = report_from(letter);
+    news_.pulse();
+  });
+}
+
+Task<> BatchShares::answer_requests(Transport& net) {
+  for (;;) {
+    while (requests_.empty() || !prepare(net)) co_await news_;
+    const auto [from, request] = requests_.front();
+    requests_.pop_front();
+    const Bytes answer = answer_to(from, request).to_bytes();
+    try {
+      co_await net.send(from, kAnswer, answer);
+    } catch (const PeerLost&) {
+      // Its batch is lost with it.
+    }
   }
-  co_await never;
+}
+
+Task<> BatchShares::watch_losses(Transport& net) {
+  for (;;) {
+    if (!asking_) co_await report(net);
+    news_.pulse();
+    co_await net.losses();
+  }
+}
+
+// Whether this worker can answer: it is the coordinator and knows what all others were given.
+bool BatchShares::prepare(const Transport& net) {
+  if (!is_coordinator(net)) return false;
+  if (assignment_) return true;
+  for (Rank rank = 0; rank < workers_; ++rank) {
+    if (rank != rank_ && !net.lost(rank) && !reports_.contains(rank)) return false;
+  }
+  reports_[rank_] = own_;
+  assignment_.emplace(workers_, rules_.lockstep, reports_);
+  return true;
+}
+
+std::optional<SharePosition> BatchShares::position(const Transport& net) {
+  if (!prepare(net)) return {};
+  return assignment_->position();
+}
+
+// To the coordinator, once.
+Task<> BatchShares::report(Transport& net) {
+  const Rank to = coordinator_of(net);
+  if (to == reported_to_ || to == rank_) co_return;
+  reported_to_ = to;
+  const Bytes bytes = to_bytes(own_);
+  try {
+    co_await net.send(to, kReport, bytes);
+  } catch (const PeerLost&) {
+    // The next one gets another.
+  }
+}
+
+BatchShares::Answer BatchShares::answer_to(Rank from, const ShareRequest& request) {
+  const std::optional<Share> share = assignment_->next(from, request.epoch, request.batches);
+  if (share) return {false, 0, *share};
+  return {true, assignment_->batches_of(request.epoch), {}};
+}
+
+// None if the rank is lost.
+Task<std::optional<BatchShares::Answer>> BatchShares::ask_rank(Transport& net, Rank to,
+                                                               ShareRequest request) {
+  Bytes bytes = Answer().to_bytes();  // for its size
+  const Bytes asked = to_bytes(request);
+  try {
+    auto answered = net.recv(to, kAnswer, bytes);
+    co_await net.send(to, kRequest, asked);
+    co_await answered;
+  } catch (const PeerLost&) {
+    co_return std::nullopt;
+  }
+  co_return Answer::from(bytes);
 }
 
 Task<Share> BatchShares::ask(Transport& net, ShareRequest request) {
-  Answer answer;
-  if (rank_ == 0) {
-    answer = answer_to(assignment_, 0, request);
-  } else {
-    Bytes bytes = to_bytes(answer);  // for its size
-    const Bytes asked = to_bytes(request);
-    auto answered = net.recv(0, kAnswer, bytes);
-    co_await net.send(0, kRequest, asked);
-    co_await answered;
-    answer = answer_from(bytes);
+  std::optional<Answer> answer;
+  while (!answer) {
+    co_await report(net);
+    const Rank to = coordinator_of(net);
+    if (to == rank_) {
+      while (!prepare(net)) co_await news_;
+      answer = answer_to(rank_, request);
+    } else {
+      asking_ = true;
+      answer = co_await ask_rank(net, to, request);
+      asking_ = false;
+    }
   }
-  if (answer.refused) {
+  if (answer->refused) {
     throw InvalidArgument(concat("epoch ", request.epoch, " has ", request.batches, " batches on rank ",
-                                 rank_, " and ", answer.batches, " on others; allowed: equally many"));
+                                 rank_, " and ", answer->batches, " on others; allowed: equally many"));
   }
-  co_return answer.share;
+  own_.note(request.epoch, request.batches, answer->share);
+  co_await report(net);
+  co_return answer->share;
 }
 
 Share BatchShares::next(runtime::LoopScheduler& loop, ShareRequest request) {

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "starling/core/partition.h"
 #include "starling/core/types.h"
+#include "starling/session/batch_assignment.h"
 
 namespace starling::session {
 
@@ -38,14 +40,22 @@ struct Snapshot {
 struct Save {
   std::uint64_t step = 0;         // steps made
   std::vector<std::byte> kept;    // of the engine on this rank
-  std::vector<std::byte> server;  // rank 0: of the rank that only serves, if there is one
+  std::vector<std::byte> server;  // the coordinator: of the rank that only serves, if there is one
 };
 
-// The state that a rank continues from: its Save.
+// A checkpoint that is complete.
+struct Saved {
+  std::uint64_t step = 0;
+  Group ranks = {};  // that have written their parts, ascending. The first has the state of the server
+  std::optional<SharePosition> position = {};  // with shares by demand
+};
+
+// The state that a rank continues from: its Save, or that of the first of Saved::ranks if it has none.
 struct Resume {
   std::uint64_t step = 0;
   std::vector<std::byte> kept = {};
   std::vector<std::byte> server = {};  // rank 0
+  bool of_another = false;             // its random numbers are then not taken from it
 };
 
 // All of it is optional. Called on the user's thread, inside Session::next(), unless it says otherwise.
@@ -64,18 +74,29 @@ struct Callbacks {
 
   // Every `save_every` steps of the setting, while all workers rest after the same number of steps.
   std::function<void(const Save&)> save = {};
-  // On rank 0: every worker that lives has written its part.
-  std::function<void(std::uint64_t step)> saved = {};
+  // On the coordinator: every worker that lives has written its part.
+  std::function<void(const Saved&)> saved = {};
 
-  // On rank 0, twice a second if the option `report` is on, by worker; once more when all are done. On the
-  // ENGINE's thread, which answers no requests meanwhile: it must return quickly, and may call nothing of the
-  // session but stop() and elapsed().
+  // All that follows is for the coordinator, the lowest worker that lives: rank 0, until it is lost.
+  //
+  // Twice a second if the option `report` is on, by worker; once more when all are done. On the ENGINE's
+  // thread, which answers no requests meanwhile: it must return quickly, and may call nothing of the session
+  // but stop() and elapsed().
   std::function<void(const std::vector<Progress>& workers)> show = {};
-  // On rank 0, by time, if the option `snapshot_every` is set. On the ENGINE's thread, as `show`. A program
-  // that keeps snapshots drops those that session/background/snapshot_average.h no longer counts: in a long
-  // run they come at a doubled interval, and only multiples of it stay.
+  // By time, if the option `snapshot_every` is set. On the ENGINE's thread, as `show`. A program that keeps
+  // snapshots drops those that session/background/snapshot_average.h no longer counts: in a long run they
+  // come at a doubled interval, and only multiples of it stay.
   std::function<void(Snapshot)> snapshot = {};
+  // The same on the worker that follows if the coordinator is lost, to be kept until then: it gets a copy of
+  // all that the coordinator is shown. On the ENGINE's thread.
+  std::function<void(const std::vector<Progress>& workers)> keep_progress = {};
+  std::function<void(Snapshot)> keep_snapshot = {};
 };
+
+// The extras behind what a flat model holds already: its parameters, or nothing.
+inline void append_extras(std::vector<float>& model, const std::vector<std::span<float>>& extras) {
+  for (const std::span<float> extra : extras) model.insert(model.end(), extra.begin(), extra.end());
+}
 
 // The elements of all extras.
 inline std::size_t extra_count(const Callbacks& callbacks) {

@@ -1,6 +1,7 @@
 #include "starling/session/engine_thread.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "starling/core/error.h"
 #include "starling/runtime/run.h"
@@ -32,6 +33,7 @@ strategy::RunInfo make_run_info(const SessionOptions& options, Placement service
   info.starts.assign(static_cast<std::size_t>(options.workers), true);
   info.optimizer = options.optimizer;
   info.no_flat_optimizer = options.no_flat_optimizer;
+  info.nonfinite = options.nonfinite;
   for (const strategy::Section& section : options.sections) {
     info.elements = std::max(info.elements, section.offset + section.count);
   }
@@ -84,20 +86,38 @@ EngineThread::EngineThread(runtime::LoopScheduler& loop, transport::Transport& n
       checkpoint_state_(saved_state(options_)) {
   check(options_, strategy, info_.elements, initial_model.size());
   check(shares_.rules(), options_.equal_batches);
+  rest_in_callbacks();
   std::copy(initial_model.begin(), initial_model.end(), info_.initial_model.begin());
   worker_ = std::make_unique<RealWorker>(worker_parts(), worker_options(options_, callbacks_));
   std::copy(initial_model.begin(), initial_model.end(), strategy::floats(worker_->parameters()).begin());
-  checkpoint_state_.keep("random", std::as_writable_bytes(std::span(&worker_->random(), 1)));
+  keep_random();
   background_ = std::make_shared<BackgroundServices>(info_, *worker_, options_, strategy.lockstep(),
                                                      callbacks_, checkpoint_state_);
+  if (options_.dynamic_shares) background_->include(shares_);
   hooks_ = background_->step_hooks();
-  if (options_.check_sync > 0) hooks_.push_back(&equality_check_.emplace(*worker_, options_.check_sync));
   if (strategy_.service() != Placement::kNone && net_.rank() == info_.server) make_service();
   if (!callbacks_.update) worker_->make_own_optimizer();
   thread_ = std::thread([this] { run(); });
 }
 
 EngineThread::~EngineThread() { thread_.join(); }
+
+// The program's functions that this thread calls may take their time: the loop rests meanwhile, which is not
+// to be taken for standing still.
+void EngineThread::rest_in_callbacks() {
+  const auto resting = [this]<class Call>(Call& call) {
+    if (!call) return;
+    call = [this, call]<class Argument>(Argument&& argument) {
+      net_.end_beating();
+      call(std::forward<Argument>(argument));
+      net_.begin_beating(options_.stall_limit);
+    };
+  };
+  resting(callbacks_.show);
+  resting(callbacks_.snapshot);
+  resting(callbacks_.keep_progress);
+  resting(callbacks_.keep_snapshot);
+}
 
 RealWorker::Parts EngineThread::worker_parts() {
   return {.info = info_,
@@ -106,7 +126,15 @@ RealWorker::Parts EngineThread::worker_parts() {
           .requests = requests_,
           .checkpoint_state = checkpoint_state_,
           .hooks = hooks_,
-          .first_step = options_.resume ? options_.resume->step : 0};
+          .first_step = options_.resume ? options_.resume->step : 0,
+          .stop = [this] { background_->wish_end(); }};
+}
+
+// Two workers never go on with the same random numbers.
+void EngineThread::keep_random() {
+  checkpoint_state_.keep("random", std::as_writable_bytes(std::span(&worker_->random(), 1)));
+  if (!options_.resume || !options_.resume->of_another) return;
+  worker_->random() = random_stream(options_.seed, net_.rank()).fork(options_.resume->step);
 }
 
 void EngineThread::make_service() {
@@ -123,6 +151,12 @@ std::vector<record::RankRecord> EngineThread::collect() {
   return collected_.valid() ? collected_.get() : std::vector<record::RankRecord>();
 }
 
+void EngineThread::release() {
+  loop_.post([weak = std::weak_ptr(background_)] {
+    if (const auto background = weak.lock()) background->release();
+  });
+}
+
 void EngineThread::abandon() {
   loop_.post([this] { abandoned_.set(); });
 }
@@ -137,6 +171,7 @@ Duration EngineThread::elapsed() const { return std::max(Duration(0), loop_.now(
 
 void EngineThread::run() {
   try {
+    const transport::Beating beating(net_, options_.stall_limit);
     runtime::run(loop_, live(), concat("rank ", net_.rank()));
   } catch (...) {
     end(std::current_exception());
@@ -176,6 +211,16 @@ Task<> EngineThread::agree() {
   background_->begin(origin);
 }
 
+// With MPI a death ends the job.
+void EngineThread::take_part(runtime::Scope& scope) {
+  if (options_.end_on_loss || net_.name().find("mpi") != std::string_view::npos) return;
+  membership_.emplace(net_, options_.workers,
+                      membership::Membership::Options{.patience = options_.majority_patience});
+  worker_->take_part_in(*membership_);
+  background_->leave_out(membership_->traffic());
+  scope.spawn(membership_->run(), "membership");
+}
+
 // The first task that ends, ends the others: the work, the service by failing, the user by going away.
 Task<> EngineThread::live() {
   co_await agree();
@@ -183,6 +228,7 @@ Task<> EngineThread::live() {
   runtime::Scope scope(co_await runtime::this_context());
   scope.race();
   worker_->begin(scope);
+  take_part(scope);
   if (service_) scope.spawn(for_ever(strategy_.serve(*service_)), "service");
   scope.spawn(background_->run(), "background");
   const auto find_mean = [this](std::vector<float> own) {
@@ -203,10 +249,11 @@ Task<> EngineThread::work() {
     error = std::current_exception();
   }
   co_await background_->conclude(error);
-  end(error);
+  end(error ? error : worker_->failure());
   co_await background_->see_off(error);
   hand_over_records();
   if (error) std::rethrow_exception(error);
+  co_await background_->concluded();
   co_await exit_barrier(net_);
 }
 

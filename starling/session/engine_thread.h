@@ -11,10 +11,10 @@
 #include <thread>
 #include <vector>
 
+#include "starling/membership/membership.h"
 #include "starling/runtime/event.h"
 #include "starling/runtime/loop_scheduler.h"
 #include "starling/session/background/background_services.h"
-#include "starling/session/background/model_equality_check.h"
 #include "starling/session/batch_shares.h"
 #include "starling/session/session_options.h"
 #include "starling/session/worker/engine_call.h"
@@ -49,8 +49,11 @@ class EngineThread {
   const std::exception_ptr& error() const { return error_; }
   // The mean over the living; `own` is this worker's model. Blocks.
   std::vector<float> mean(std::vector<float> own);
-  // Blocks until the records of all ranks have come; empty the second time.
+  // Blocks until the run is concluded or it is up to this rank to conclude it, with the records of all ranks;
+  // empty the second time.
   std::vector<record::RankRecord> collect();
+  // The user has what it wants of the records: the others may go.
+  void release();
   // The user goes away before the end.
   void abandon();
 
@@ -60,10 +63,13 @@ class EngineThread {
 
  private:
   RealWorker::Parts worker_parts();
+  void rest_in_callbacks();
+  void keep_random();
   void make_service();
   void run();
   runtime::Task<> live();
   runtime::Task<> agree();
+  void take_part(runtime::Scope& scope);
   runtime::Task<> work();
   void end(std::exception_ptr error);
   void hand_over_records();
@@ -80,11 +86,11 @@ class EngineThread {
   CheckpointState checkpoint_state_;
   StepHooks hooks_;
   std::unique_ptr<RealWorker> worker_;
+  std::optional<membership::Membership> membership_;  // none if a loss ends the run
   // Shared with stop(), whose request may reach the loop when this session is gone.
   std::shared_ptr<BackgroundServices> background_;
   std::atomic<Time> origin_ = Time(kForever);
   std::unique_ptr<RealService> service_;  // the one that runs beside this worker
-  std::optional<ModelEqualityCheck> equality_check_;
   std::promise<std::vector<record::RankRecord>> records_;
   std::future<std::vector<record::RankRecord>> collected_ = records_.get_future();
   bool records_given_ = false;

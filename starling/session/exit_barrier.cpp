@@ -17,7 +17,6 @@ constexpr Tag kDone = (Tag{0xff} << 56) | 2;
 
 // Every rank informs every other, so that no rank has to count.
 Task<> exit_barrier(Transport& net) {
-  net.set_patience(kForever);  // the others may train for hours yet
   std::deque<transport::Sending> told;
   for (Rank rank = 0; rank < net.size(); ++rank) {
     if (rank != net.rank()) told.emplace_back(net, rank, kDone, std::span<const std::byte>{});
@@ -25,7 +24,7 @@ Task<> exit_barrier(Transport& net) {
   for (transport::Sending& sending : told) {
     try {
       co_await sending;
-      co_await net.recv(sending.peer(), kDone, {});
+      co_await net.recv(sending.peer(), kDone, {}, transport::Idle::kYes);  // it may train for hours yet
     } catch (const PeerLost&) {
     }
   }

@@ -22,7 +22,7 @@ Task<> serve_all(transport::Transport& net, const strategy::Strategy& strategy, 
   CheckpointState state(saved);
   RealService service(info, net, random_stream(options.seed, net.rank()), state);
   ControlChannel control(net);
-  RecordCollector collector(net, control, info, options.keep_record);
+  RecordCollector collector(net, control, info, options.keep_record, options.record);
   collector.include(service.journal());
   Checkpoint::answer(control, state);
   const Time origin = co_await common_origin(net);
@@ -40,6 +40,7 @@ Task<> serve_all(transport::Transport& net, const strategy::Strategy& strategy, 
 void run_service(transport::Transport& net, const strategy::Strategy& strategy,
                  const SessionOptions& options) {
   strategy::RunInfo info = make_run_info(options, strategy.service(), net.size());
+  const transport::Beating beating(net, options.stall_limit);
   runtime::run(net.scheduler(), serve_all(net, strategy, info, options), concat("rank ", net.rank()));
 }
 

@@ -17,6 +17,9 @@ SessionOptions in_run(const join::RunContext& context, SessionOptions options) {
 
 SessionOptions in_run(const join::RunEnvironment& environment, SessionOptions options) {
   options.workers = environment.workers;
+  options.stall_limit = environment.stall_limit;
+  options.end_on_loss = environment.end_on_loss;
+  options.majority_patience = environment.majority_patience;
   if (!options.host_of_rank.empty()) return options;
   options.host_of_rank =
       environment.link ? strategy::ranks_up_to(environment.ranks) : environment.host_of_rank;
@@ -35,7 +38,8 @@ Session::Session(join::RunContext& context, SessionOptions options, std::span<co
               initial_model, std::move(callbacks)) {}
 
 Session::~Session() {
-  if (!over_) engine_->abandon();
+  const bool done = over_ && std::uncaught_exceptions() <= exceptions_;
+  done ? engine_->release() : engine_->abandon();
 }
 
 std::span<float> Session::parameters() { return floats(engine_->worker().parameters()); }
@@ -105,8 +109,7 @@ std::vector<float> Session::mean() {
   if (over_) throw Error("mean() after the end of the run; finish() has left what final_model says");
   flush();
   std::vector<float> own(parameters().begin(), parameters().end());
-  for (const std::span<float> extra : engine_->callbacks().extras)
-    own.insert(own.end(), extra.begin(), extra.end());
+  append_extras(own, engine_->callbacks().extras);
   return engine_->mean(std::move(own));
 }
 
@@ -165,6 +168,8 @@ std::vector<record::RankRecord> Session::collect() {
   if (!over_) throw Error(concat("rank ", engine_->rank(), ": the run is not over, there is no record yet"));
   return engine_->collect();
 }
+
+void Session::release() { engine_->release(); }
 
 double Session::learning_rate() const {
   const Callbacks& callbacks = engine_->callbacks();

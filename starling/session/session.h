@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 #include <vector>
@@ -58,7 +59,8 @@ class Session {
   // The same in the run that this process was started in.
   Session(join::RunContext& context, SessionOptions options, std::span<const float> initial_model,
           Callbacks callbacks = {});
-  // Ends what still runs. To the others this rank is done if the run is over; otherwise it is lost.
+  // Ends what still runs. To the others this rank is done if the run is over; otherwise, and if an exception
+  // ends it, it is lost.
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -66,12 +68,13 @@ class Session {
   std::span<float> parameters();
   std::span<float> gradients();
 
-  // Waits until the strategy wants a gradient. False when the run is over. Throws what the strategy threw.
+  // Waits until the strategy wants a gradient. False when the run is over. Throws what the strategy threw,
+  // and membership::Excluded if the others went on without this worker.
   bool next();
   // Between next() and computed(): the step that the batch belongs to, counted from 1.
   std::uint64_t step() const { return step_; }
   // Between next() and computed(): what to compute, in an epoch of so many batches, the same on all workers.
-  // Each call takes a share. May wait for rank 0; throws PeerLost if that is lost, and what the engine threw.
+  // Each call takes a share. May wait for the coordinator; throws what the engine threw.
   Share next_share(std::uint64_t epoch, std::uint64_t batches);
 
   // The following calls are optional, between next() and computed().
@@ -114,10 +117,15 @@ class Session {
 
   // When the run is over.
   record::Journal& journal();
-  // Rank 0, when the run is over: waits until it is for all, and returns the records of all ranks, once. A
-  // lost rank is among them with what is known of it. Empty on other ranks and if no record is kept. The
-  // spans are no longer in journal().
+  // When the run is over. On the coordinator, the lowest worker that lives: waits until the run is over for
+  // all, and returns the records of all ranks, once. A lost rank is among them with what is known of it.
+  // Empty if no record is kept. On the others: waits until the coordinator has called release(), and returns
+  // nothing; but if the coordinator is lost before, the next one gets the records. So whoever gets them has
+  // to write the files of the run. The spans are no longer in journal().
   std::vector<record::RankRecord> collect();
+  // The records have been dealt with, and the others may go. The destructor does it too, unless an exception
+  // ends the session.
+  void release();
 
  private:
   void fulfil(const UserRequest& request);
@@ -131,6 +139,7 @@ class Session {
   std::uint64_t updated_step_ = 0;
   double learning_rate_ = 0;
   bool over_ = false;
+  int exceptions_ = std::uncaught_exceptions();
   std::unique_ptr<EngineThread> engine_;  // goes first: it uses what the user's thread has
 };
 

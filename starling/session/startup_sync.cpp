@@ -13,6 +13,7 @@ namespace {
 constexpr Tag kInitialModel = (Tag{0xff} << 56) | 1;
 constexpr Tag kRest = (Tag{0xff} << 56) | 4;
 constexpr Tag kOrigin = (Tag{0xff} << 56) | 5;
+constexpr Tag kLowest = (Tag{0xff} << 56) | 7;
 constexpr Tag kServerState = (Tag{0xff} << 56) | 6;
 
 }  // namespace
@@ -21,6 +22,15 @@ Task<> agree_on_model(transport::Transport& net, strategy::RunInfo& info) {
   const Data model{std::span<float>(info.initial_model)};
   const Group everybody = ranks_up_to(net.size());
   co_await collective::broadcast(net, everybody, 0, model, kInitialModel);
+}
+
+Task<std::uint64_t> lowest_of(transport::Transport& net, int workers, std::uint64_t value) {
+  std::vector<std::int64_t> lowest{static_cast<std::int64_t>(value)};
+  const Group all = ranks_up_to(workers);
+  const Data data{std::span<std::int64_t>(lowest)};
+  const collective::Reduction min{collective::Reduction::Kind::kMin, 1};
+  co_await collective::all_reduce(net, all, data, min, kLowest);
+  co_return static_cast<std::uint64_t>(lowest.front());
 }
 
 Task<> hand_over_state(transport::Transport& net, Rank server, std::span<const std::byte> state) {

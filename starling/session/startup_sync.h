@@ -12,6 +12,9 @@ namespace starling::session {
 // The initial model of all ranks becomes that of rank 0.
 runtime::Task<> agree_on_model(transport::Transport& net, strategy::RunInfo& info);
 
+// The lowest of the workers' values. Each worker calls it.
+runtime::Task<std::uint64_t> lowest_of(transport::Transport& net, int workers, std::uint64_t value);
+
 // The rank that only serves gets its state from rank 0, where the program has it from a checkpoint; empty in
 // a run that starts afresh.
 runtime::Task<> hand_over_state(transport::Transport& net, Rank server, std::span<const std::byte> state);

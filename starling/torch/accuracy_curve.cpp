@@ -19,8 +19,7 @@ constexpr std::size_t kCurveSamples = 2000;
 AccuracyCurve::AccuracyCurve(const TrainOptions& setting, std::function<void()> reached)
     : setting_(setting),
       interval_(setting.eval_every.value_or(kSnapshotEvery)),
-      reached_(std::move(reached)),
-      evaluator_(setting.model, *setting.data) {
+      reached_(std::move(reached)) {
   if (setting.evaluate == EvalTime::kNow) judge_ = std::thread([this] { judge_as_they_come(); });
 }
 
@@ -35,10 +34,24 @@ void AccuracyCurve::end_judging() {
   if (judge_.joinable()) judge_.join();
 }
 
+Evaluator& AccuracyCurve::evaluator() {
+  if (!evaluator_) evaluator_.emplace(setting_.model, *setting_.data);
+  return *evaluator_;
+}
+
+void AccuracyCurve::keep(Snapshot snapshot) {
+  const std::lock_guard lock(mutex_);
+  insert({.snapshot = std::move(snapshot), .score = {}, .kept = true});
+}
+
+void AccuracyCurve::insert(Entry entry) {
+  entries_.push_back(std::move(entry));
+  thin();
+}
+
 void AccuracyCurve::add(Snapshot snapshot) {
   const std::lock_guard lock(mutex_);
-  entries_.push_back({std::move(snapshot), {}});
-  thin();
+  insert({.snapshot = std::move(snapshot), .score = {}});
   if (!told_ && setting_.target_loss && entries_.back().snapshot.loss <= *setting_.target_loss) {
     told_ = true;
     reached_();
@@ -63,7 +76,7 @@ void AccuracyCurve::judge_as_they_come() {
   ::torch::set_num_threads(1);
   std::unique_lock lock(mutex_);
   while (!over_) {
-    if (entries_.empty() || entries_.back().score) {
+    if (entries_.empty() || entries_.back().score || entries_.back().kept) {
       added_.wait(lock);
       continue;
     }
@@ -82,8 +95,8 @@ void AccuracyCurve::judge_as_they_come() {
 }
 
 void AccuracyCurve::judge(Entry& entry) {
-  evaluator_.load(entry.snapshot.model);
-  entry.score = entry.snapshot.final ? evaluator_.score() : evaluator_.score(kCurveSamples);
+  evaluator().load(entry.snapshot.model);
+  entry.score = entry.snapshot.final ? evaluator().score() : evaluator().score(kCurveSamples);
 }
 
 bool AccuracyCurve::reaches(const Entry& entry) const {
@@ -120,8 +133,8 @@ AccuracyCurve::Result AccuracyCurve::finish(bool all) {
   }
   if (entries_.empty()) return result;
   result.test_accuracy = entries_.back().score->accuracy;
-  evaluator_.load(entries_.back().snapshot.model);
-  result.model = evaluator_.state();
+  evaluator().load(entries_.back().snapshot.model);
+  result.model = evaluator().state();
   return result;
 }
 

@@ -27,6 +27,8 @@ class AccuracyCurve {
 
   // From any thread, quickly.
   void add(session::Snapshot snapshot);
+  // The same for one that another worker has in its own curve: it is judged only if this one is finished.
+  void keep(session::Snapshot snapshot);
 
   struct Result {
     std::vector<record::LossPoint> points;
@@ -42,9 +44,12 @@ class AccuracyCurve {
   struct Entry {
     session::Snapshot snapshot;
     std::optional<Score> score;
+    bool kept = false;  // for another worker
   };
 
+  void insert(Entry entry);
   void thin();
+  Evaluator& evaluator();
   void judge_as_they_come();
   void end_judging();
   void judge(Entry& entry);
@@ -54,7 +59,8 @@ class AccuracyCurve {
   const TrainOptions& setting_;
   Duration interval_;
   std::function<void()> reached_;
-  Evaluator evaluator_;  // of the judging thread, then of finish()
+  // Of the judging thread, then of finish(); made by the first that needs it, since most workers never do.
+  std::optional<Evaluator> evaluator_;
   std::mutex mutex_;
   std::condition_variable added_;
   std::vector<Entry> entries_;  // by time

@@ -50,14 +50,15 @@ std::vector<std::byte> save_program_state(const ::torch::optim::Optimizer* optim
   return ByteWriter().put_block(bytes).put_text(optimizer ? optimizer_state(*optimizer) : "").take();
 }
 
-void load_program_state(std::span<const std::byte> bytes, ::torch::optim::Optimizer* optimizer) {
+void load_program_state(std::span<const std::byte> bytes, ::torch::optim::Optimizer* optimizer,
+                        RandomNumbers random_numbers) {
   if (bytes.empty()) return;  // a checkpoint without any
   try {
     ByteReader reader(bytes, "the checkpoint's optimiser and random numbers");
     const std::span<const std::byte> random = reader.get_block();
     const std::string state = reader.get_text();
     reader.expect_end();
-    set_random_state(random);
+    if (random_numbers == RandomNumbers::kRestored) set_random_state(random);
     if (optimizer != nullptr && !state.empty()) set_optimizer_state(state, *optimizer);
   } catch (const c10::Error& error) {
     throw InvalidArgument(

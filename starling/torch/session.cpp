@@ -1,6 +1,8 @@
 #include "starling/torch/session.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -8,9 +10,11 @@
 #include "starling/core/error.h"
 #include "starling/core/log.h"
 #include "starling/join/run_context.h"
+#include "starling/runtime/run.h"
 #include "starling/session/progress_text.h"
 #include "starling/session/service_rank.h"
 #include "starling/session/session.h"
+#include "starling/session/startup_sync.h"
 #include "starling/torch/forward_wait.h"
 #include "starling/torch/optimizer_translation.h"
 #include "starling/torch/program_state.h"
@@ -19,6 +23,7 @@
 #include "starling/torch/run_files.h"
 #include "starling/torch/section_optimizer.h"
 #include "starling/torch/speed_emulator.h"
+#include "starling/torch/strategy_keys.h"
 
 namespace starling::torch {
 
@@ -32,6 +37,7 @@ session::SessionOptions engine_options(const Replica& replica, const SessionOpti
   session::SessionOptions engine;
   engine.sections = replica.sections();
   engine.equal_batches = options.equal_batches;
+  engine.nonfinite = options.nonfinite;
   engine.dynamic_shares = options.dynamic_shards;
   engine.seed = options.seed;
   engine.steps = options.steps.value_or(engine.steps);
@@ -39,6 +45,7 @@ session::SessionOptions engine_options(const Replica& replica, const SessionOpti
   engine.final_model = options.final_model;
   engine.publish_every = options.publish_every;
   engine.keep_record = options.keep_record || !options.out.empty();
+  engine.record = options.record;
   engine.report = options.progress || options.on_progress || !options.out.empty();
   engine.snapshot_every = options.snapshot_every;
   engine.save_every = options.checkpoint_every;
@@ -55,11 +62,21 @@ session::SessionOptions engine_options(const Replica& replica, const SessionOpti
 data::RunKeys keys_of(const SessionOptions& options, const join::RunEnvironment& environment,
                       const Replica& replica) {
   data::RunKeys keys = options.checkpoint_keys;
-  keys.insert({{"strategy", environment.strategy},
-               {"workers", std::to_string(environment.workers)},
-               {"seed", std::to_string(options.seed)}});
+  keys.merge(strategy_keys(environment.strategy, environment.options, environment.workers));
+  keys.insert({"seed", std::to_string(options.seed)});
   if (options.checkpoint_keys.empty()) keys["parameters"] = std::to_string(replica.size());
   return keys;
+}
+
+bool all_finite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+}
+
+// All workers go on from the same step.
+std::uint64_t lowest_of_workers(join::RunContext& context, std::uint64_t step) {
+  transport::Transport& net = context.net();
+  const int workers = context.environment().workers;
+  return runtime::run(net.scheduler(), session::lowest_of(net, workers, step), concat("rank ", net.rank()));
 }
 
 ResumePosition::Shares shares_of(const SessionOptions& options, bool lockstep) {
@@ -86,6 +103,7 @@ struct Session::Parts {
   void save(const session::Save& what);
   std::vector<float> initial_model();
   void show(const std::vector<session::Progress>& workers);
+  void note(const std::vector<session::Progress>& workers);
 
   std::unique_ptr<join::RunContext> own_context;
   join::RunContext& context;
@@ -117,11 +135,17 @@ session::Callbacks Session::Parts::callbacks() {
     callbacks.update = [this](Slice part, std::uint64_t step) { updates->update(part, step); };
   }
   callbacks.save = [this](const session::Save& what) { save(what); };
-  callbacks.saved = [this](std::uint64_t step) { files->commit(step); };
-  if (environment().rank != 0) return callbacks;
+  callbacks.saved = [this](const session::Saved& saved) { files->commit(saved); };
   callbacks.snapshot = options.on_snapshot;
+  callbacks.keep_snapshot = options.on_kept_snapshot;
   callbacks.show = [this](const std::vector<session::Progress>& workers) { show(workers); };
+  callbacks.keep_progress = [this](const std::vector<session::Progress>& workers) { note(workers); };
   return callbacks;
+}
+
+// For the files, in case this worker has to write them.
+void Session::Parts::note(const std::vector<session::Progress>& workers) {
+  if (const session::Session* const session = running) files->note_progress(workers, session->elapsed());
 }
 
 void Session::Parts::show(const std::vector<session::Progress>& workers) {
@@ -144,15 +168,16 @@ void Session::Parts::save(const session::Save& what) {
   data::WorkerState state;
   const auto parameters = engine->parameters();
   state.parameters.assign(parameters.begin(), parameters.end());
-  for (const std::span<float> extra : replica.extras())
-    state.extras.insert(state.extras.end(), extra.begin(), extra.end());
+  session::append_extras(state.extras, replica.extras());
+  if (!all_finite(state.parameters) || !all_finite(state.extras))
+    throw Error("the model has values that are not finite");
   state.kept = what.kept;
   state.server = what.server;
   state.program = save_program_state(optimizer);
   files->save(what.step, state);
 }
 
-// In a run that resumes, all that this rank had.
+// In a run that resumes, all that this rank had, or the one whose part it takes.
 std::vector<float> Session::Parts::initial_model() {
   const std::optional<data::WorkerState>& resumed = files->resumed();
   if (!resumed) return replica.values();
@@ -178,14 +203,16 @@ Session::Session(SessionOptions options, ::torch::nn::Module& module, ::torch::o
     session::run_service(parts.context, std::move(engine));
     std::exit(0);
   }
-  parts.files.emplace(parts.options, environment, keys_of(parts.options, environment, parts.replica));
+  parts.files.emplace(parts.options, environment, keys_of(parts.options, environment, parts.replica),
+                      [&parts](std::uint64_t step) { return lowest_of_workers(parts.context, step); });
   if (parts.files->resumed()) {
     engine.resume = session::Resume{parts.files->resumed_steps(), parts.files->resumed()->kept,
-                                    parts.files->resumed()->server};
+                                    parts.files->resumed()->server, parts.files->resumed_from_another()};
     engine.own_models = true;
   }
   parts.position = ResumePosition(parts.files->resumed_steps(), environment.rank, environment.workers,
-                                  shares_of(parts.options, parts.context.strategy().lockstep()));
+                                  shares_of(parts.options, parts.context.strategy().lockstep()),
+                                  parts.files->resumed_position());
   if (parts.options.emulate) {
     parts.emulator.emplace(
         *parts.options.emulate, environment.rank, parts.options.pace,
@@ -213,7 +240,9 @@ void Session::begin() {
   } else {
     parts.replica.on_gradient(ready);
   }
-  if (parts.files->resumed()) load_program_state(parts.files->resumed()->program, parts.optimizer);
+  if (!parts.files->resumed()) return;
+  load_program_state(parts.files->resumed()->program, parts.optimizer,
+                     parts.files->resumed_from_another() ? RandomNumbers::kStay : RandomNumbers::kRestored);
 }
 
 Session::~Session() {
@@ -316,9 +345,11 @@ void Session::finish() {
     parts.more = false;
     parts.engine->finish();
   }
-  if (parts.written || rank() != 0 || parts.options.out.empty()) return;
+  if (parts.written || parts.options.out.empty()) return;
   parts.written = true;
-  parts.files->write(parts.engine->collect(), named_tensors(parts.module));
+  std::vector<record::RankRecord> ranks = parts.engine->collect();
+  if (!ranks.empty()) parts.files->write(std::move(ranks), named_tensors(parts.module));
+  parts.engine->release();
 }
 
 void Session::stop() { parts_->engine->stop(); }

@@ -91,7 +91,8 @@ class Session {
   void expect(std::size_t samples);
 
   // The gradients of a batch are complete. Returns when the strategy wants the next, or when the run is over:
-  // then false. `samples` is needed only where shard() does not know. Throws what the strategy threw.
+  // then false. `samples` is needed only where shard() does not know. Throws what the strategy threw,
+  // and membership::Excluded if the others went on without this worker.
   bool step(const ::torch::Tensor& loss, std::optional<std::size_t> samples = {});
   bool step(double loss, std::size_t samples);
   // A step without a batch, where others have one.
@@ -115,13 +116,16 @@ class Session {
   NamedTensors mean();
 
   // There are no more data. The model, its buffers included, is then the mean over the workers that live, or
-  // this worker's own (SessionOptions::final_model). Rank 0 writes the files of the run.
+  // this worker's own (SessionOptions::final_model). With SessionOptions::out, waits for the end of the run:
+  // the lowest worker that lives writes its files.
   void finish();
   // Asks for the end of the run after the step. From any thread.
   void stop();
   // Since all workers began. From any thread.
   Duration elapsed() const;
-  // Rank 0, after finish(): the records of all ranks, once, if SessionOptions::keep_record is set.
+  // After finish(), once, if SessionOptions::keep_record is set. On the lowest worker that lives, the records
+  // of all ranks. The others wait until that worker's session has ended, and get nothing, unless it is lost
+  // before: then the next one gets them.
   std::vector<record::RankRecord> collect();
   // A remark for the user if the emulated speed could not be kept; empty: it was.
   std::string emulation_complaint() const;

@@ -13,6 +13,8 @@
 #include "starling/data/dataset.h"
 #include "starling/optim/optimizer.h"
 #include "starling/optim/schedule.h"
+#include "starling/record/record_plan.h"
+#include "starling/strategy/gradient_check.h"
 #include "starling/torch/sample_count.h"
 
 namespace starling::torch {
@@ -33,6 +35,7 @@ struct TrainOptions {
   optim::OptimizerSpec optimizer;
   optim::Schedule::Kind schedule = optim::Schedule::Kind::kConstant;
   std::uint64_t warmup = 0;
+  strategy::NonFinite nonfinite = strategy::NonFinite::kSkip;
 
   // The run ends with the first of these.
   std::optional<std::uint64_t> epochs;
@@ -49,6 +52,7 @@ struct TrainOptions {
   std::optional<Duration> eval_every;  // none: chosen so that the curve has some points
   int eval_points = 16;                // at most so many
 
+  record::RecordPlan record;
   std::uint64_t check_sync = 0;  // steps; 0: never
   std::uint64_t checkpoint_every = 0;
   std::filesystem::path checkpoints;                 // folder; where `checkpoint_every` or `resume` is set
@@ -56,19 +60,13 @@ struct TrainOptions {
 };
 
 // The properties that a run must share with the one whose checkpoint it continues from.
-inline data::RunKeys run_keys(const TrainOptions& setting, std::size_t samples, const std::string& strategy,
-                              int workers) {
-  return {{"strategy", strategy},
-          {"workers", std::to_string(workers)},
-          {"model", setting.model},
-          {"samples", std::to_string(samples)},
+inline data::RunKeys run_keys(const TrainOptions& setting, const data::DataSet& set) {
+  return {{"model", setting.model},
+          {"samples", std::to_string(training_samples(set))},
+          {"data", concat("#", data::fingerprint(set))},
           {"batch", std::to_string(setting.batch)},
           {"optimizer", std::string(optim::name_of(setting.optimizer.kind))},
           {"seed", std::to_string(setting.seed)}};
-}
-
-inline data::RunKeys run_keys(const TrainOptions& setting, const std::string& strategy, int workers) {
-  return run_keys(setting, training_samples(*setting.data), strategy, workers);
 }
 
 // The steps of one worker in an epoch, with equal shards. InvalidArgument if there is less than one.

@@ -29,33 +29,35 @@ class Trainer {
         listener_(listener),
         model_(seeded_model(options)),
         batches_(*options.data, TensorBatches::Side::kTrain),
+        curve_(options, [this] { enough_ = options_.stop_at_target; }),
         schedule_(schedule()) {}
 
   // A rank that only serves does so in the session's constructor, and never returns.
   std::optional<TrainResult> run();
 
  private:
-  bool leads() const { return context_.environment().rank == 0; }
   bool interrupted() const { return listener_.interrupted != nullptr && *listener_.interrupted; }
   int workers() const { return context_.environment().workers; }
   std::uint64_t epoch_batches() const;
   std::uint64_t epoch_steps() const;
   std::optional<std::uint64_t> last_step() const;
+  bool ends_by_data() const;
+  std::uint64_t schedule_step(const Share& share) const;
   optim::Schedule schedule() const;
   SessionOptions session_options();
   void loop();
   void skip_trained();
   Share next_share();
   void compute(const Share& share);
-  TrainResult result();
+  TrainResult result(std::vector<record::RankRecord> ranks);
 
   join::RunContext& context_;
   const TrainOptions& options_;
   const TrainListener& listener_;
   std::shared_ptr<Model> model_;
   TensorBatches batches_;
-  std::unique_ptr<AccuracyCurve> curve_;
   std::atomic<bool> enough_ = false;  // a target is reached
+  AccuracyCurve curve_;
   optim::Schedule schedule_;
   std::unique_ptr<Session> session_;
   std::uint64_t epoch_ = 0;
@@ -83,6 +85,17 @@ std::optional<std::uint64_t> Trainer::last_step() const {
   return last;
 }
 
+// Whether the data of the last epoch ends the run, and not a number of steps that each worker makes.
+bool Trainer::ends_by_data() const {
+  if (!options_.epochs || !options_.dynamic_shards || context_.strategy().lockstep()) return false;
+  return !options_.steps || *options_.steps > *options_.epochs * epoch_steps();
+}
+
+std::uint64_t Trainer::schedule_step(const Share& share) const {
+  if (!ends_by_data()) return session_->next_step();
+  return optim::step_at_batch(epoch_ * epoch_batches() + share.batch, workers());
+}
+
 optim::Schedule Trainer::schedule() const {
   return {.kind = options_.schedule,
           .rate = options_.optimizer.learning_rate,
@@ -95,37 +108,41 @@ SessionOptions Trainer::session_options() {
   options.context = &context_;
   options.seed = options_.seed;
   options.equal_batches = !options_.dynamic_shards;
+  options.nonfinite = options_.nonfinite;
   options.dynamic_shards = options_.dynamic_shards;
-  options.final_model = FinalModel::kOwn;  // rank 0 has the mean as the last snapshot
+  options.final_model = FinalModel::kOwn;  // the mean is the last snapshot
   options.steps = options_.steps;
   options.max_time = options_.until;
   options.emulate = options_.cluster;
   options.pace = options_.pace;
   options.keep_record = true;
+  options.record = options_.record;
   options.snapshot_every = options_.eval_every.value_or(kSnapshotEvery);
   options.check_sync = options_.check_sync;
   options.checkpoint_every = options_.checkpoint_every;
   options.checkpoints = options_.checkpoints;
   if (options_.resume) options.resume = options_.resume->parent_path();
-  options.checkpoint_keys = run_keys(options_, context_.environment().strategy, workers());
+  if (options_.checkpoint_every > 0 || options_.resume)
+    options.checkpoint_keys = run_keys(options_, *options_.data);
   options.on_progress = [this](const std::vector<session::Progress>& all, Duration elapsed) {
     if (listener_.show) listener_.show(all, elapsed);
   };
-  options.on_snapshot = [this](session::Snapshot snapshot) { curve_->add(std::move(snapshot)); };
+  options.on_snapshot = [this](session::Snapshot snapshot) { curve_.add(std::move(snapshot)); };
+  options.on_kept_snapshot = [this](session::Snapshot snapshot) { curve_.keep(std::move(snapshot)); };
   return options;
 }
 
 std::optional<TrainResult> Trainer::run() {
-  if (leads()) {
-    curve_ = std::make_unique<AccuracyCurve>(options_, [this] { enough_ = options_.stop_at_target; });
-  }
   session_ = std::make_unique<Session>(*model_, options_.optimizer, session_options());
   model_->on_use([this](::torch::nn::Module& module) { session_->ready(module); });
   loop();
   const std::string complaint = session_->emulation_complaint();
   if (!complaint.empty() && listener_.remark) listener_.remark(complaint);
-  if (!leads()) return {};
-  return result();
+  std::vector<record::RankRecord> ranks = session_->collect();
+  if (ranks.empty()) return {};
+  TrainResult result = this->result(std::move(ranks));
+  if (listener_.write) listener_.write(result);
+  return result;
 }
 
 void Trainer::loop() {
@@ -156,7 +173,7 @@ Share Trainer::next_share() {
 }
 
 void Trainer::compute(const Share& share) {
-  session_->set_learning_rate(schedule_.at(session_->next_step()));
+  session_->set_learning_rate(schedule_.at(schedule_step(share)));
   if (share.kind == Share::Kind::kEmpty) {
     session_->idle_step();
     return;
@@ -173,16 +190,13 @@ void Trainer::compute(const Share& share) {
   session_->step(loss);
 }
 
-TrainResult Trainer::result() {
+TrainResult Trainer::result(std::vector<record::RankRecord> ranks) {
   TrainResult result;
   record::RunRecord& run = result.run;
-  run.strategy = context_.environment().strategy;
-  run.world = "real";
-  run.ranks = session_->collect();
-  for (const record::RankRecord& record : run.ranks)
-    run.duration = std::max(run.duration, Duration(record.end.time_since_epoch()));
-  ::torch::set_num_threads(usable_cores());  // the others are gone
-  AccuracyCurve::Result curve = curve_->finish(!interrupted());
+  run = record::real_run(context_.environment().strategy, std::move(ranks));
+  run.record = options_.record.mode;
+  ::torch::set_num_threads(usable_cores());  // the others only wait
+  AccuracyCurve::Result curve = curve_.finish(!interrupted());
   run.losses = std::move(curve.points);
   run.final_train_loss = curve.train_loss;
   run.final_accuracy = curve.test_accuracy;

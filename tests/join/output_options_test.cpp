@@ -21,10 +21,11 @@ TEST(OutputOptions, VariablesAreReadBack) {
                             .resume = "runs/y",
                             .steps = 500,
                             .max_time = std::chrono::milliseconds(1500),
+                            .record = "summary",
                             .progress = true};
   EnvironmentVariables variables;
   for (const auto& [name, value] : variables_of(given)) variables[name] = value;
-  EXPECT_EQ(variables.size(), 6U);
+  EXPECT_EQ(variables.size(), 7U);
   EXPECT_EQ(read_output_options(variables), given);
 }
 

@@ -191,9 +191,9 @@ TEST(Started, TwoJobsThatAreTakenForOneAreRefused) {
     });
   };
   EXPECT_EQ(error_for(0), concat("socket name '", name, "': Address already in use"));
-  EXPECT_FALSE(first.arena()->claim(0, 1));
-  EXPECT_TRUE(first.arena()->claim(1, 1));
-  EXPECT_FALSE(first.arena()->claim(1, 2));
+  EXPECT_FALSE(first.arena()->claim(0, {1}));
+  EXPECT_TRUE(first.arena()->claim(1, {1}));
+  EXPECT_FALSE(first.arena()->claim(1, {2}));
 }
 
 }  // namespace

@@ -125,5 +125,64 @@ TEST(BatchAssignment, AnotherNumberOfBatchesIsNotAnswered) {
   EXPECT_EQ(dispenser.batches_of(0), 8U);
 }
 
+ShareReport report_of(std::uint64_t epoch, std::uint64_t rounds, std::vector<std::uint64_t> given) {
+  return {.epoch = epoch, .batches = 6, .rounds = rounds, .rounds_before = 0, .given = std::move(given)};
+}
+
+// Of six batches the living were given three; rank 0, which is dead, perhaps others.
+TEST(BatchAssignment, AnotherCoordinatorGivesOutWhatTheLivingWereNotGiven) {
+  BatchAssignment rest(3, false, {{1, report_of(2, 2, {1, 4})}, {2, report_of(2, 1, {2})}});
+  EXPECT_EQ(rest.next(2, 2, 6), (Share{Kind::kBatch, 0}));
+  EXPECT_EQ(rest.next(1, 2, 6), (Share{Kind::kBatch, 3}));
+  EXPECT_EQ(rest.next(1, 2, 6), (Share{Kind::kBatch, 5}));
+  EXPECT_EQ(rest.next(2, 2, 6), (Share{Kind::kEnd, 0}));
+  EXPECT_EQ(rest.next(2, 3, 6), (Share{Kind::kBatch, 0})) << "the next epoch is whole";
+}
+
+TEST(BatchAssignment, EpochsThatOneHasLeftHaveNothingMore) {
+  BatchAssignment rest(3, false, {{1, report_of(2, 1, {0})}, {2, report_of(1, 2, {3, 4})}});
+  EXPECT_EQ(rest.next(2, 1, 6), (Share{Kind::kEnd, 0}));
+  EXPECT_EQ(rest.next(2, 2, 6), (Share{Kind::kBatch, 1}));
+}
+
+// Worker 1 is an epoch ahead after three shares: worker 2, which has had two, needs one more.
+TEST(BatchAssignment, InLockstepAllMakeTheStepsOfTheEpochBefore) {
+  ShareReport ahead = report_of(1, 1, {0});
+  ahead.rounds_before = 3;
+  BatchAssignment rest(3, true, {{1, ahead}, {2, report_of(0, 2, {3, 4})}});
+  EXPECT_EQ(rest.next(2, 0, 6), (Share{Kind::kEmpty, 0}));
+  EXPECT_EQ(rest.next(2, 0, 6), (Share{Kind::kEnd, 0}));
+}
+
+TEST(ShareReports, AreOfTheLastEpoch) {
+  ShareReport report;
+  report.note(0, 6, {Kind::kBatch, 2});
+  report.note(0, 6, {Kind::kEmpty, 0});
+  report.note(0, 6, {Kind::kEnd, 0});
+  EXPECT_EQ(report.rounds, 2U);
+  report.note(1, 6, {Kind::kBatch, 5});
+  EXPECT_EQ(report.epoch, 1U);
+  EXPECT_EQ(report.rounds, 1U);
+  EXPECT_EQ(report.rounds_before, 2U);
+  EXPECT_EQ(report.given, (std::vector<std::uint64_t>{5}));
+}
+
+TEST(BatchAssignment, KnowsHowFarItHasGot) {
+  BatchAssignment assignment(2, true);
+  EXPECT_EQ(assignment.position(), (SharePosition{0, 0}));
+  for (const Rank worker : {0, 1, 0}) assignment.next(worker, 0, 3);
+  EXPECT_EQ(assignment.position(), (SharePosition{0, 3}));
+  assignment.next(0, 1, 3);
+  EXPECT_EQ(assignment.position(), (SharePosition{1, 1}));
+}
+
+// Worker 1, which lives, was given batch 2; the others are given out again.
+TEST(BatchAssignment, KnowsHowFarAnotherHasGot) {
+  BatchAssignment assignment(2, true, {{1, {.epoch = 4, .batches = 5, .rounds = 1, .given = {2}}}});
+  EXPECT_EQ(assignment.position(), (SharePosition{4, 1}));
+  assignment.next(1, 4, 5);
+  EXPECT_EQ(assignment.position(), (SharePosition{4, 2}));
+}
+
 }  // namespace
 }  // namespace starling::session

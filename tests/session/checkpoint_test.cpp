@@ -5,11 +5,13 @@
 #include <signal.h>
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <thread>
 
 #include "tests/session/jobs.h"
+#include "tests/session/shelf.h"
 #include "tests/support/check.h"
 
 namespace starling::session {
@@ -21,31 +23,8 @@ using testing::check;
 using testing::check_equal;
 using testing::Job;
 using testing::JobSession;
+using testing::Shelf;
 using testing::simulation_of;
-
-// The data that one rank writes, in memory that all processes share.
-class Shelf {
- public:
-  explicit Shelf(std::size_t ranks) : board_(ranks * kFloats) {}
-
-  void put(std::size_t rank, const Bytes& bytes) {
-    auto* const place = reinterpret_cast<std::byte*>(board_.part(rank, kFloats).data());
-    check(bytes.size() + sizeof(std::uint64_t) <= kFloats * sizeof(float), "there is room");
-    const std::uint64_t size = bytes.size();
-    std::memcpy(place, &size, sizeof size);
-    std::memcpy(place + sizeof size, bytes.data(), bytes.size());
-  }
-  Bytes get(std::size_t rank) {
-    const auto* const place = reinterpret_cast<const std::byte*>(board_.part(rank, kFloats).data());
-    std::uint64_t size = 0;
-    std::memcpy(&size, place, sizeof size);
-    return {place + sizeof size, place + sizeof size + size};
-  }
-
- private:
-  static constexpr std::size_t kFloats = 4096;
-  Board board_;
-};
 
 struct Run {
   Job job;
@@ -96,9 +75,9 @@ void live(Run& run, transport::Transport& net) {
     check(std::this_thread::get_id() == user, "saving is the user's thread's");
     write(run, *session, net.rank(), save);
   };
-  callbacks.saved = [&](std::uint64_t step) {
+  callbacks.saved = [&](const Saved& saved) {
     check(std::this_thread::get_id() == user && net.rank() == 0, "on the user's thread of rank 0");
-    committed = step;
+    committed = saved.step;
   };
   JobSession own(run.job, net, start.setting, callbacks, start.model);
   session = &own;
@@ -260,20 +239,60 @@ TEST(Checkpoint, WhoDiesWhileSavingIsNotWaitedFor) {
   for (const std::size_t rank : {0, 2, 3}) EXPECT_TRUE(outcomes[rank].good()) << outcomes[rank].error;
 }
 
-TEST(Checkpoint, WhatTheProgramThrowsWhileSavingIsItsOwn) {
+// All skip that checkpoint, and the run goes on.
+TEST(Checkpoint, AWorkerThatCannotSaveIsNoReasonToEnd) {
   const Job job(simulation_of("allreduce", {}, 2));
   Session::Options setting = job.setting();
   setting.save_every = 5;
   const auto outcomes = testing::run_ranks(job, setting, [&](transport::Transport& net) {
     Callbacks callbacks;
-    callbacks.save = [&](const Save&) {
-      if (net.rank() == 1) throw Error("the disk is full");
+    callbacks.save = [&](const Save& save) {
+      if (net.rank() == 1 && save.step == 5) throw Error("the disk is full");
+    };
+    std::vector<std::uint64_t> saved;
+    callbacks.saved = [&](const Saved& what) { saved.push_back(what.step); };
+    JobSession own(job, net, setting, callbacks);
+    while (own.session.next()) own.compute();
+    const bool complete = net.rank() != 0 || (!saved.empty() && saved.front() == 10);
+    testing::check(complete, concat("saved are the steps ", join_texts(saved)));
+  });
+  for (const auto& outcome : outcomes) EXPECT_TRUE(outcome.good()) << outcome.error;
+}
+
+// Rank 0 dies when all have written and it is to complete the checkpoint: the next worker does. Rank 0 is the
+// last to write, so that it finds the words of the others and dies at once.
+TEST(Checkpoint, TheNextWorkerCompletesWhatRankZeroCouldNot) {
+  sim::Simulation simulation = simulation_of("dpsgd", {}, 3);
+  simulation.steps = 9;
+  const Job job(simulation);
+  Session::Options setting = job.setting();
+  setting.save_every = 4;
+  Board completed(16);  // how often, by step
+  Board words(3);       // of the last step that each rank has written
+  const auto wrote = [&](std::size_t rank) {
+    return std::atomic_ref<float>(words.part(rank, 1)[0]);
+  };
+  const auto outcomes = testing::run_ranks(job, setting, [&](transport::Transport& net) {
+    Callbacks callbacks;
+    callbacks.save = [&](const Save& save) {
+      const auto step = static_cast<float>(save.step);
+      wrote(static_cast<std::size_t>(net.rank())) = step;
+      while (net.rank() == 0 && (wrote(1) < step || wrote(2) < step)) std::this_thread::yield();
+    };
+    callbacks.saved = [&](const Saved& saved) {
+      const std::uint64_t step = saved.step;
+      if (net.rank() == 0 && step == 8) raise(SIGKILL);
+      check(saved.ranks == Group{0, 1, 2}, "rank 0 has written its part");
+      check(net.rank() == (step == 8 ? 1 : 0), "the coordinator's");
+      completed.part(static_cast<std::size_t>(step), 1)[0] += 1;
     };
     JobSession own(job, net, setting, callbacks);
     while (own.session.next()) own.compute();
   });
-  EXPECT_EQ(outcomes[1].error, "the disk is full");
-  EXPECT_NE(outcomes[0].error.find("rank 1 lost"), std::string::npos) << outcomes[0].error;
+  EXPECT_EQ(outcomes[0].signal, SIGKILL);
+  for (const std::size_t rank : {1, 2}) EXPECT_TRUE(outcomes[rank].good()) << outcomes[rank].error;
+  EXPECT_EQ(completed.part(4, 1)[0], 1);
+  EXPECT_EQ(completed.part(8, 1)[0], 1);
 }
 
 TEST(Checkpoint, BackupWorkersCannotBeSaved) {
@@ -290,7 +309,9 @@ TEST(Checkpoint, AStateOfOtherSettingsIsRefused) {
   Session::Options setting = job.setting();
   setting.optimizer.momentum = 0.9;
   float other = 1;
+  Random random(1);
   CheckpointState kept;
+  kept.keep("random", std::as_writable_bytes(std::span(&random, 1)));
   kept.keep("optimizer/0", std::as_writable_bytes(std::span(&other, 1)));
   setting.resume.emplace().kept = kept.pack();
   const auto outcomes =

@@ -49,12 +49,32 @@ TEST(ControlMessages, AnUnknownVerbIsRefusedNamingTheSender) {
 }
 
 TEST(ControlMessages, CheckpointMessagesComeBack) {
-  const Bytes bytes = to_bytes(CheckpointMessage{CheckpointMessage::Word::kSkipped, 500});
+  const Bytes bytes = to_bytes(CheckpointMessage{CheckpointMessage::Word::kSkipped, 500, true, {3, 7}});
   const CheckpointMessage back = checkpoint_message_from(bytes, 3);
   EXPECT_EQ(back.word, CheckpointMessage::Word::kSkipped);
   EXPECT_EQ(back.steps, 500U);
+  EXPECT_TRUE(back.for_all);
+  EXPECT_EQ(back.position, (SharePosition{3, 7}));
   expect_refusals(bytes, checkpoint_message_from);
   expect_refusal_of_longer(bytes, checkpoint_message_from);
+}
+
+TEST(ControlMessages, HashesOfModelsComeBack) {
+  const Bytes bytes = to_bytes(ModelHashes{7, {1, ~std::uint64_t{0}}});
+  const ModelHashes back = model_hashes_from(bytes, 3);
+  EXPECT_EQ(back.step, 7U);
+  EXPECT_EQ(back.hashes, (std::vector<std::uint64_t>{1, ~std::uint64_t{0}}));
+  expect_refusals(bytes, model_hashes_from);
+  expect_refusal_of_longer(bytes, model_hashes_from);
+}
+
+TEST(ControlMessages, ComparisonsOfModelsComeBack) {
+  const Bytes bytes = to_bytes(ModelComparison{7, "section 2 differs"});
+  const ModelComparison back = model_comparison_from(bytes, 3);
+  EXPECT_EQ(back.step, 7U);
+  EXPECT_EQ(back.difference, "section 2 differs");
+  expect_refusals(bytes, model_comparison_from);
+  expect_refusal_of_longer(bytes, model_comparison_from);
 }
 
 TEST(ControlMessages, ProgressComesBackWithItsSender) {

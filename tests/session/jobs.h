@@ -44,6 +44,7 @@ struct Job {
   sim::Simulation simulation;
   std::unique_ptr<strategy::Strategy> strategy;
   int workers = 0;
+  bool end_on_loss = false;
 
   explicit Job(sim::Simulation what) : simulation(std::move(what)) {
     strategy = sim::make_strategy(simulation);
@@ -58,6 +59,7 @@ struct Job {
     setting.optimizer = simulation.optimizer;
     setting.sections = simulation.workload->sections();
     setting.steps = simulation.steps;
+    setting.end_on_loss = end_on_loss;
     return setting;
   }
   std::vector<float> initial_model() const {

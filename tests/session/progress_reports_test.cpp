@@ -1,4 +1,4 @@
-// Rank 0 shows how far all workers are.
+// The coordinator shows how far all workers are.
 #include "starling/session/background/progress_reports.h"
 
 #include <gtest/gtest.h>
@@ -91,6 +91,41 @@ TEST(ProgressReports, TheLostAreMarkedAndRemembered) {
   });
   EXPECT_TRUE(outcomes[0].good()) << outcomes[0].error;
   EXPECT_TRUE(outcomes[2].good()) << outcomes[2].error;
+}
+
+// Rank 1 is given what rank 0 was shown, and is shown the rest, when it knows how far rank 0 was.
+TEST(ProgressReports, TheNextWorkerShowsThemWhenRankZeroDies) {
+  sim::Simulation simulation = simulation_of("dpsgd", {}, 3);
+  simulation.steps = 1'000'000'000;
+  const Job job(simulation);
+  Session::Options setting = job.setting();
+  setting.report = true;
+  setting.keep_record = true;
+  testing::Board board(1);
+  volatile float& seen = board.part(0, 1)[0];  // a copy of a status of rank 0
+  const auto outcomes = testing::run_ranks(job, setting, [&](transport::Transport& net) {
+    std::atomic<bool> shown = false;
+    Callbacks callbacks;
+    callbacks.keep_progress = [&](const std::vector<Progress>& all) {
+      check_equal(net.rank(), all[0].lost ? 2 : 1, "the one that follows");
+      if (all[0].steps > 0) seen = 1;
+    };
+    callbacks.show = [&](const std::vector<Progress>& all) {
+      if (net.rank() == 0) return;
+      check(net.rank() == 1 && all[0].lost, "by the next one");
+      if (all[1].steps > 0 && all[2].steps > 0) shown = true;
+    };
+    JobSession own(job, net, setting, callbacks);
+    while (own.session.next()) {
+      if (net.rank() == 0 && seen > 0) raise(SIGKILL);
+      own.compute();
+      if (shown) own.session.stop();
+    }
+    const auto records = own.session.collect();
+    if (net.rank() == 1) check(records.at(0).journal.steps > 0, "what was known of it");
+  });
+  EXPECT_EQ(outcomes[0].signal, SIGKILL);
+  for (const std::size_t rank : {1, 2}) EXPECT_TRUE(outcomes[rank].good()) << outcomes[rank].error;
 }
 
 }  // namespace

@@ -91,6 +91,15 @@ TEST(Session, MoreWorkersComeCloseToTheSimulation) {
 // down: to half, which is far above the noise that the gradients leave in a single worker's model.
 TEST(Session, AsynchronousOnesTrain) {
   for (const auto& [strategy, options] : {std::pair<std::string, OptionTexts>{"ps", {{"mode", "asp"}}},
+                                          {"allreduce", {}},
+                                          {"allreduce", {{"schedule", "ddp"}}},
+                                          {"allreduce", {{"schedule", "priority"}}},
+                                          {"allreduce", {{"schedule", "horovod"}}},
+                                          {"allreduce", {{"algorithm", "ring"}}},
+                                          {"local-sgd", {{"period", "3"}}},
+                                          {"dear", {}},
+                                          {"dear", {{"gather", "gradients"}}},
+                                          {"dear", {{"algorithm", "ring"}}},
                                           {"ps", {{"mode", "ssp"}, {"staleness", "2"}}},
                                           {"ps", {{"mode", "ssp"}, {"server", "beside"}}},
                                           {"ps", {{"mode", "bsp"}, {"backup", "1"}}},
@@ -113,10 +122,12 @@ TEST(Session, AsynchronousOnesTrain) {
 }
 
 // Worker 1 is killed in its fifth step; the others have two hundred to do.
-std::vector<launch::Outcome> kill_one(const std::string& strategy, const OptionTexts& options, int workers) {
+std::vector<launch::Outcome> kill_one(const std::string& strategy, const OptionTexts& options, int workers,
+                                      bool end_on_loss = false) {
   sim::Simulation simulation = simulation_of(strategy, options, workers);
   simulation.steps = 200;
-  const Job job(simulation);
+  Job job(simulation);
+  job.end_on_loss = end_on_loss;
   Board board(static_cast<std::size_t>(workers) * job.elements());
   launch::ForkedRanks ranks(job.ranks(), [&](transport::Transport& net) {
     live(job, net, board, [&](std::uint64_t batch) {
@@ -148,9 +159,9 @@ TEST(Session, OthersGoOnAfterADeathWhereTheStrategyPromisesIt) {
   }
 }
 
-TEST(Session, OthersEndNamingTheDeadWhereTheStrategyCannotGoOn) {
-  for (const std::string strategy : {"allreduce", "local-sgd"}) {
-    const std::vector<launch::Outcome> outcomes = kill_one(strategy, {}, 3);
+TEST(Session, OthersEndNamingTheDeadIfThatIsWanted) {
+  for (const std::string strategy : {"allreduce", "local-sgd", "dear"}) {
+    const std::vector<launch::Outcome> outcomes = kill_one(strategy, {}, 3, true);
     for (const std::size_t rank : {0, 2}) {
       EXPECT_NE(outcomes[rank].error.find("lost"), std::string::npos)
           << strategy << ": " << outcomes[rank].error;
@@ -159,7 +170,8 @@ TEST(Session, OthersEndNamingTheDeadWhereTheStrategyCannotGoOn) {
 }
 
 TEST(Session, AProgramThatLeavesEarlyIsLostToTheOthers) {
-  const Job job(simulation_of("allreduce", {}, 2));
+  Job job(simulation_of("allreduce", {}, 2));
+  job.end_on_loss = true;
   Board board(2 * job.elements());
   launch::ForkedRanks ranks(2, [&](transport::Transport& net) {
     live(job, net, board, [&](std::uint64_t batch) {

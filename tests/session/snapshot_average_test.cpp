@@ -136,5 +136,34 @@ TEST(SnapshotAverage, ModelsOfDifferentSizeAreAnError) {
   EXPECT_THROW(room.add(1, 0, 0, {1, 2}), Error);
 }
 
+// A coordinator that follows another gets models from the next ones on: worker 1's model for 4 went to the
+// one before, so 4 is left out instead of being made of later models.
+TEST(SnapshotAverage, BeginsWhereAllHaveSent) {
+  Room room(3);
+  room.average.lose(0, 35);
+  room.add(2, 4, 4, {2});
+  EXPECT_TRUE(room.shown.empty());
+  room.add(1, 5, 5, {4});
+  EXPECT_TRUE(room.shown.empty());
+  room.add(2, 5, 5, {6});
+  EXPECT_EQ(room.times(), (std::vector<int>{5}));
+  EXPECT_EQ(room.shown[0].model, (std::vector<float>{5}));
+  EXPECT_EQ(room.shown[0].steps, 35U + 50U + 50U) << "those of the lost worker count";
+  EXPECT_EQ(room.average.steps(), (std::vector<std::uint64_t>{35, 50, 50}));
+}
+
+// The same with the later model first: the earlier one is done with at once, or nothing would ever be shown.
+TEST(SnapshotAverage, BeginsWhereAllHaveSentInAnyOrder) {
+  Room room(3);
+  room.average.lose(0, 35);
+  room.add(2, 5, 5, {6});
+  room.add(1, 4, 4, {2});
+  EXPECT_TRUE(room.shown.empty());
+  EXPECT_EQ(room.done, (std::vector<Rank>{1}));
+  room.add(1, 5, 5, {4});
+  EXPECT_EQ(room.times(), (std::vector<int>{5}));
+  EXPECT_EQ(room.shown[0].model, (std::vector<float>{5}));
+}
+
 }  // namespace
 }  // namespace starling::session

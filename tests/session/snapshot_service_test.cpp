@@ -120,6 +120,57 @@ TEST(SnapshotService, GoesOnWithoutTheLost) {
   EXPECT_TRUE(outcomes[2].good()) << outcomes[2].error;
 }
 
+// Rank 0 dies in the middle or when it has shown the final one. Rank 1 has a copy of what rank 0 was shown,
+// and is shown the rest.
+TEST(SnapshotService, TheNextWorkerGoesOnWhenRankZeroDies) {
+  for (const bool at_the_end : {false, true}) {
+    SCOPED_TRACE(at_the_end);
+    sim::Simulation simulation = simulation_of("dpsgd", {}, 3);
+    simulation.steps = 1'000'000'000;
+    const Job job(simulation);
+    Session::Options setting = job.setting();
+    setting.snapshot_every = kInterval;
+    setting.keep_record = true;
+    Board count(1);  // of the snapshots that rank 0 was shown
+    const auto outcomes = testing::run_ranks(job, setting, [&](transport::Transport& net) {
+      std::vector<Snapshot> all;
+      std::size_t kept = 0;
+      std::atomic<int> calls = 0;
+      Callbacks callbacks;
+      callbacks.snapshot = [&](Snapshot snapshot) {
+        all.push_back(std::move(snapshot));
+        if (net.rank() == 0) count.part(0, 1)[0] += 1;
+        ++calls;
+      };
+      callbacks.keep_snapshot = [&](Snapshot snapshot) {
+        check(net.rank() != 0, "a copy for the one that follows");
+        all.push_back(std::move(snapshot));
+        ++kept;
+      };
+      JobSession own(job, net, setting, callbacks);
+      while (own.session.next()) {
+        if (net.rank() == 0 && calls >= 5 && !at_the_end) raise(SIGKILL);
+        own.compute();
+        if (calls >= 5) own.session.stop();
+      }
+      const bool has_record = !own.session.collect().empty();
+      if (net.rank() == 0) raise(SIGKILL);
+      check_equal(has_record, net.rank() == 1, "whether it concludes the run");
+      if (net.rank() != 1) return check(calls == 0, "rank 2 only has copies of rank 1's");
+      check(kept >= 4, "copies");  // the last one may be on its way
+      check(static_cast<float>(kept) <= count.part(0, 1)[0], "copies of those that were shown");
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        check_equal(all[i].final, i + 1 == all.size(), "whether it is the final one");
+        check(i == 0 || all[i].time > all[i - 1].time || all[i].final, "by time, each once");
+        check(i == 0 || all[i].steps >= all[i - 1].steps, "steps grow");
+      }
+      check(all.front().time == Duration(0), "the first is of the beginning");
+    });
+    EXPECT_EQ(outcomes[0].signal, SIGKILL);
+    for (const std::size_t rank : {1, 2}) EXPECT_TRUE(outcomes[rank].good()) << outcomes[rank].error;
+  }
+}
+
 TEST(SnapshotService, BytesOfSnapshotsAreNotTheStrategys) {
   sim::Simulation simulation = simulation_of("dpsgd", {}, 3);
   const Job job(simulation);

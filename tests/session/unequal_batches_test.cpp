@@ -92,7 +92,7 @@ TEST(UnequalBatches, SynchronousStrategiesTakeTheMeanOverAllSamples) {
 
 // A worker alone with its server: a step without samples leaves the model, others use the worker's rate.
 TEST(UnequalBatches, AsynchronousServersUseTheRateOfTheWorker) {
-  const auto strategy = make("ps", {{"mode", "asp"}}, 2);
+  const auto strategy = make("ps", {{"mode", "asp"}, {"scale", "none"}}, 2);
   launch::ForkedRanks run(3, [&](transport::Transport& net) {
     train(net, *strategy, 2, [&](std::uint64_t step, float x) {
       // Rank 0's gradient is 0. Only the odd steps of rank 1 change the model.

@@ -6,6 +6,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 #include "starling/data/dataset.h"
 
@@ -45,13 +47,18 @@ TEST(BaselineLoop, TellsWhenEachStepEnded) {
 // Every step frees its gradients and makes new ones. When the C library gave the freed pages back to the
 // system, each step paid for 1,600 fresh ones, and the loop was up to 30 % slower than one worker of a run.
 TEST(BaselineLoop, KeepsItsMemoryFromStepToStep) {
-  constexpr std::uint64_t kFirst = 5, kSteps = 20, kFew = 100;
+  constexpr std::uint64_t kFirst = 5, kSteps = 21, kFew = 100;
+  std::vector<std::uint64_t> faults;  // of each step; while others use the machine, a few have more
   std::uint64_t before = 0;
   train_baseline(noise_options(1), 0, 1, [&](std::uint64_t steps) {
-    if (steps == kFirst) before = page_faults();
+    const std::uint64_t now = page_faults();
+    if (steps > kFirst) faults.push_back(now - before);
+    before = now;
     return steps < kFirst + kSteps;
   });
-  EXPECT_LT((page_faults() - before) / kSteps, kFew);
+  ASSERT_EQ(faults.size(), kSteps);
+  std::sort(faults.begin(), faults.end());
+  EXPECT_LT(faults[kSteps / 2], kFew);
 }
 
 TEST(BaselineLoop, ASlowWorkerSleeps) {

@@ -29,23 +29,25 @@ TEST(ResumePosition, EqualSharesLeaveTheRestOfAnEpochOut) {
   EXPECT_EQ(where(ResumePosition(7, 2, 3, Shares::kEqual), 10), (std::pair<int, std::uint64_t>(2, 1)));
 }
 
-// Four rounds, the last with one batch.
-TEST(ResumePosition, InLockstepTheLastRoundCounts) {
-  EXPECT_EQ(where(ResumePosition(3, 0, 3, Shares::kDynamicLockstep), 10),
-            (std::pair<int, std::uint64_t>(0, 3)));
-  EXPECT_EQ(where(ResumePosition(4, 0, 3, Shares::kDynamicLockstep), 10),
-            (std::pair<int, std::uint64_t>(1, 0)));
+// Three workers had ten batches in four rounds, the last with one batch.
+TEST(ResumePosition, InLockstepAllHadAsManyShares) {
+  const auto at = [](session::SharePosition given) {
+    return where(ResumePosition(99, 0, 3, Shares::kDynamicLockstep, given), 10);
+  };
+  EXPECT_EQ(at({0, 9}), (std::pair<int, std::uint64_t>(0, 3)));
+  EXPECT_EQ(at({0, 10}), (std::pair<int, std::uint64_t>(1, 0)));
+  // One was lost: two batches a round. Of the eight, the last two are given out again.
+  EXPECT_EQ(at({2, 8}), (std::pair<int, std::uint64_t>(2, 2)));
 }
 
-// Four steps of three workers are twelve batches: an epoch of ten and two of the next.
 TEST(ResumePosition, ByDemandAllWorkersTogetherHadTheBatches) {
   std::uint64_t had = 0;
   for (Rank rank = 0; rank < 3; ++rank) {
-    const auto [epoch, shares] = where(ResumePosition(4, rank, 3, Shares::kDynamic), 10);
+    const auto [epoch, shares] = where(ResumePosition(99, rank, 3, Shares::kDynamic, {1, 5}), 10);
     EXPECT_EQ(epoch, 1);
     had += shares;
   }
-  EXPECT_EQ(had, 2U);
+  EXPECT_EQ(had, 5U);
 }
 
 TEST(ResumePosition, SkipsOneByOneWhereEpochsAreOfUnknownLength) {

@@ -37,7 +37,7 @@ Task<> ControlChannel::listen(Kind kind) {
   const Handler& handler = handlers_.at(kind);
   try {
     for (;;) {
-      transport::Letter letter = co_await net_.recv_any(tag_of(kind), kForever);
+      transport::Letter letter = co_await net_.recv_any(tag_of(kind), transport::Idle::kYes);
       handler(letter.from, std::move(letter.bytes));
     }
   } catch (const PeerLost&) {

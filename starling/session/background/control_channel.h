@@ -26,8 +26,10 @@ class ControlChannel {
     kRecordTaken,
     kRecordAsk,
     kStatus,
+    kStatusTable,
     kModel,
     kModelTaken,
+    kSnapshot,
     kCheckpoint,
     kKeptAsk,
     kKept,
@@ -35,6 +37,10 @@ class ControlChannel {
     kMeanCopy,
     kFinalModel,
     kFinalMean,
+    kRecordPartAsk,
+    kConcluded,
+    kModelHashes,
+    kModelComparison,
   };
   using Handler = std::function<void(Rank from, Bytes bytes)>;
 
@@ -48,6 +54,9 @@ class ControlChannel {
   // arrive in order. One to itself is handled as others are, not inside the call; one to a rank that is lost
   // goes nowhere.
   void send(Rank to, Kind kind, Bytes bytes);
+  // The same, until it has gone out: what this process does afterwards, even its death, does not hold it up.
+  // It may overtake messages of send().
+  runtime::Task<> deliver(Rank to, Kind kind, Bytes bytes);
 
   // The traffic so far.
   const transport::Traffic& traffic() const { return traffic_; }
@@ -58,7 +67,6 @@ class ControlChannel {
  private:
   runtime::Task<> listen(Kind kind);
   runtime::Task<> watch_losses();
-  runtime::Task<> deliver(Rank to, Kind kind, Bytes bytes);
 
   transport::Transport& net_;
   std::map<Kind, Handler> handlers_;

@@ -33,6 +33,7 @@ class LossAverage {
   void count(const strategy::Worker& worker) {
     if (worker.step() == counted_) return;
     counted_ = worker.step();
+    if (worker.samples() == 0) return;  // its loss is NaN
     sum_.add({worker.loss() * static_cast<double>(worker.samples()), worker.samples()});
   }
   LossSum take() { return std::exchange(sum_, {}); }

@@ -1,61 +1,96 @@
 #include "starling/session/background/model_equality_check.h"
 
-#include <optional>
+#include <algorithm>
 #include <utility>
 
-#include "starling/collective/collective.h"
 #include "starling/core/error.h"
 #include "starling/core/hash.h"
+#include "starling/session/background/coordinator.h"
 
 namespace starling::session {
 
 using runtime::Task;
+using Kind = ControlChannel::Kind;
 
-namespace {
-
-constexpr Tag kHashes = (Tag{0xff} << 56) | 24;
-constexpr Tag kAllKnow = (Tag{0xff} << 56) | 25;
-
-// The first rank and its first section that is not rank 0's; `hashes` are by rank, then by section.
-std::optional<std::pair<std::size_t, std::size_t>> first_difference(std::span<const std::int64_t> hashes,
-                                                                    std::size_t sections) {
-  for (std::size_t i = sections; i < hashes.size(); ++i) {
-    if (hashes[i] != hashes[i % sections]) return std::pair(i / sections, i % sections);
-  }
-  return {};
+ModelEqualityCheck::ModelEqualityCheck(RealWorker& worker, ControlChannel& control, std::uint64_t every)
+    : worker_(worker), control_(control), every_(every) {
+  if (every == 0) return;
+  control_.on(Kind::kModelHashes, [this](Rank from, const Bytes& bytes) {
+    ModelHashes hashes = model_hashes_from(bytes, from);
+    if (hashes.step <= last_.step) return control_.send(from, Kind::kModelComparison, to_bytes(last_));
+    said_[from] = std::move(hashes);
+    news_.pulse();
+  });
+  control_.on(Kind::kModelComparison, [this](Rank from, const Bytes& bytes) {
+    ModelComparison comparison = model_comparison_from(bytes, from);
+    if (comparison.step > last_.step) last_ = std::move(comparison);
+    news_.pulse();
+  });
+  control_.on_loss([this] { news_.pulse(); });
 }
 
-}  // namespace
-
-void ModelEqualityCheck::note_own(std::span<std::int64_t> hashes) const {
+std::vector<std::uint64_t> ModelEqualityCheck::own_hashes() const {
   const strategy::Data model = worker_.parameters();
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    const strategy::Section& section = worker_.sections()[i];
-    const auto part = model.part(section.offset, section.offset + section.count).span();
-    hashes[i] = static_cast<std::int64_t>(hash_of(part));
+  std::vector<std::uint64_t> hashes;
+  for (const strategy::Section& section : worker_.sections()) {
+    hashes.push_back(hash_of(model.part(section.offset, section.offset + section.count).span()));
   }
+  return hashes;
 }
 
 Task<bool> ModelEqualityCheck::before_step(std::uint64_t step) {
   const std::uint64_t done = step - 1;
-  const std::size_t sections = worker_.sections().size();
-  if (done == 0 || done % every_ != 0 || sections == 0) co_return true;
+  if (every_ == 0 || done == 0 || done % every_ != 0) co_return true;
   co_await worker_.settle();
-  const collective::SharedGroup everyone = worker_.everyone();
-  std::vector<std::int64_t> hashes(sections * everyone.size());
-  note_own(std::span(hashes).subspan(static_cast<std::size_t>(worker_.rank()) * sections, sections));
-  const strategy::Data all{std::span<std::int64_t>(hashes)};
-  co_await collective::all_gather(worker_.net(), everyone, all, kHashes);
-  const auto difference = first_difference(hashes, sections);
-  if (!difference) co_return true;
-  // A worker that leaves now is lost to the others, so none leaves before all know why.
-  try {
-    co_await collective::barrier(worker_.net(), everyone, kAllKnow);
-  } catch (const PeerLost&) {
+  const ModelHashes& own = said_[worker_.rank()] = {done, own_hashes()};
+  Rank sent_to = worker_.rank();
+  while (last_.step < done) {
+    const Rank coordinator = coordinator_of(worker_.net());
+    if (coordinator == worker_.rank()) {
+      co_await compare(done);
+      continue;
+    }
+    if (coordinator != sent_to) control_.send(coordinator, Kind::kModelHashes, to_bytes(own));
+    sent_to = coordinator;
+    news_.rename(concat("rank ", coordinator, " to compare the models after step ", done));
+    co_await news_;
   }
-  const auto [rank, section] = *difference;
-  throw Error(concat("after step ", done, " the models differ: section ", section, " (",
-                     worker_.sections()[section].name, ") of rank ", rank, " is not that of rank 0"));
+  if (!last_.difference.empty()) throw Error(last_.difference);
+  co_return true;
+}
+
+bool ModelEqualityCheck::has_said(Rank rank, std::uint64_t step) const {
+  const auto found = said_.find(rank);
+  return found != said_.end() && found->second.step == step;
+}
+
+// A worker that leaves because of a difference is lost to the others, so it does not before they are told.
+Task<> ModelEqualityCheck::compare(std::uint64_t step) {
+  for (Rank rank = 0; rank < worker_.workers(); ++rank) {
+    while (!has_said(rank, step) && !worker_.lost(rank)) {
+      news_.rename(concat("rank ", rank, " to make step ", step, ", for the models to be compared"));
+      co_await news_;
+    }
+  }
+  last_ = {step, first_difference(step)};
+  for (Rank rank = 0; rank < worker_.workers(); ++rank) {
+    if (rank != worker_.rank()) co_await control_.deliver(rank, Kind::kModelComparison, to_bytes(last_));
+  }
+}
+
+// Empty: there is none. Workers that were lost before have said nothing about this step.
+std::string ModelEqualityCheck::first_difference(std::uint64_t step) const {
+  const auto is_of_step = [step](const auto& said) { return said.second.step == step; };
+  const auto lowest = std::ranges::find_if(said_, is_of_step);
+  for (const auto& [rank, own] : said_) {
+    if (own.step != step || own.hashes == lowest->second.hashes) continue;
+    const auto at = std::ranges::mismatch(own.hashes, lowest->second.hashes).in1 - own.hashes.begin();
+    const auto section = static_cast<std::size_t>(at);
+    return concat("after step ", step, " the models differ: section ", section, " (",
+                  worker_.sections().at(section).name, ") of rank ", rank, " is not that of rank ",
+                  lowest->first);
+  }
+  return {};
 }
 
 }  // namespace starling::session

@@ -4,6 +4,7 @@
 
 #include "starling/core/combine.h"
 #include "starling/core/error.h"
+#include "starling/session/background/coordinator.h"
 
 namespace starling::session {
 
@@ -77,8 +78,7 @@ Task<ModelMean::Model> ModelMean::copy_model() {
       [model, parameters, &callbacks = callbacks_] {
         model->reserve(parameters.size() + extra_count(callbacks));
         model->assign(parameters.begin(), parameters.end());
-        for (const std::span<float> extra : callbacks.extras)
-          model->insert(model->end(), extra.begin(), extra.end());
+        append_extras(*model, callbacks.extras);
       },
       "copy its model");
   co_await copied;
@@ -176,11 +176,7 @@ Task<> ModelMean::finished() {
   for (const auto& [rank, request] : std::exchange(unanswered_, {})) answer(rank, request);
 }
 
-Rank ModelMean::coordinator() const {
-  Rank rank = 0;
-  while (rank != worker_.rank() && worker_.lost(rank)) ++rank;
-  return rank;
-}
+Rank ModelMean::coordinator() const { return coordinator_of(worker_.net()); }
 
 Task<> ModelMean::make_final() {
   if (!final_mean_ || nothing_to_average()) co_return;

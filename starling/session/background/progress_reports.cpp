@@ -5,6 +5,7 @@
 #include "starling/core/error.h"
 #include "starling/runtime/deadline.h"
 #include "starling/session/background/control_messages.h"
+#include "starling/session/background/coordinator.h"
 
 namespace starling::session {
 
@@ -20,19 +21,35 @@ ProgressReports::ProgressReports(RealWorker& worker, ControlChannel& control, Re
                                  const Callbacks& callbacks, bool wanted)
     : worker_(worker),
       control_(control),
+      collector_(collector),
       callbacks_(callbacks),
       wanted_(wanted),
       first_(worker.step()),
       losses_(first_) {
-  if (!wanted || worker.rank() != 0) return;
+  if (!wanted) return;
   for (Rank rank = 0; rank < worker.workers(); ++rank) latest_.push_back({.rank = rank});
-  control_.on(ControlChannel::Kind::kStatus, [this, &collector](Rank from, const Bytes& bytes) {
-    const Progress status = progress_from(bytes, from);
-    latest_.at(static_cast<std::size_t>(from)) = status;
-    collector.note(from, status.steps - first_, status.samples);
+  control_.on(ControlChannel::Kind::kStatus,
+              [this](Rank from, const Bytes& bytes) { note(progress_from(bytes, from)); });
+  control_.on(ControlChannel::Kind::kStatusTable,
+              [this](Rank from, const Bytes& bytes) { take_table(from, bytes); });
+  control_.on_loss([this] {
+    if (coordinator_of(worker_.net()) != told_) report();
     news_.pulse();
   });
-  control_.on_loss([this] { news_.pulse(); });
+}
+
+void ProgressReports::note(const Progress& status) {
+  latest_.at(static_cast<std::size_t>(status.rank)) = status;
+  collector_.note(status.rank, status.steps - first_, status.samples);
+  news_.pulse();
+}
+
+// From the coordinator, which this worker would follow.
+void ProgressReports::take_table(Rank from, const Bytes& bytes) {
+  if (from != coordinator_of(worker_.net())) return;  // it is lost, and newer statuses may be here
+  for (const Progress& status : progress_table_from(bytes, from, worker_.workers())) note(status);
+  mark_lost();
+  if (callbacks_.keep_progress) callbacks_.keep_progress(latest_);
 }
 
 Task<bool> ProgressReports::before_step(std::uint64_t) {
@@ -42,11 +59,10 @@ Task<bool> ProgressReports::before_step(std::uint64_t) {
 
 Task<> ProgressReports::run() {
   if (!wanted_) co_return;
-  const bool shows = worker_.rank() == 0 && callbacks_.show;
-  for (Time next = worker_.now() + kInterval; !done_ || shows; next += kInterval) {
+  for (Time next = worker_.now() + kInterval;; next += kInterval) {
     co_await runtime::sleep_until(next);
     if (!done_) report();
-    if (shows) show();
+    if (is_coordinator(worker_.net()) && !concluded_) show();
   }
 }
 
@@ -65,7 +81,8 @@ Task<> ProgressReports::concluded() {
       co_await news_;
     }
   }
-  if (wanted_ && callbacks_.show) show();
+  concluded_ = true;
+  if (wanted_) show();
 }
 
 void ProgressReports::report() {
@@ -77,12 +94,19 @@ void ProgressReports::report() {
                         .computing = journal.computing,
                         .waiting = journal.waiting,
                         .done = done_};
-  control_.send(0, ControlChannel::Kind::kStatus, to_bytes(status));
+  told_ = coordinator_of(worker_.net());
+  control_.send(told_, ControlChannel::Kind::kStatus, to_bytes(status));
 }
 
 void ProgressReports::show() {
+  mark_lost();
+  if (const auto next = successor_of(worker_.net(), worker_.workers()))
+    control_.send(*next, ControlChannel::Kind::kStatusTable, to_bytes(latest_));
+  if (callbacks_.show) callbacks_.show(latest_);
+}
+
+void ProgressReports::mark_lost() {
   for (Progress& status : latest_) status.lost = worker_.lost(status.rank);
-  callbacks_.show(latest_);
 }
 
 }  // namespace starling::session

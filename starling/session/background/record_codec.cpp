@@ -96,11 +96,14 @@ Journal get_journal(ByteReader& in) {
   Journal journal;
   journal.steps = in.get<std::uint64_t>();
   journal.samples = in.get<std::uint64_t>();
+  journal.skipped = in.get<std::uint64_t>();
+  journal.stopped = in.get_text();
   journal.staleness = get_staleness(in);
   journal.generated = get_generated(in);
   journal.fusion = get_fusion(in);
   journal.computing = in.get<Duration>();
   journal.waiting = in.get<Duration>();
+  journal.handed = in.get<std::uint64_t>();
   const auto spans = in.get<std::uint64_t>();
   if (spans > in.left() / kSpanBytes) in.refuse(concat(spans, " spans do not fit in ", in.left(), " bytes"));
   journal.spans.reserve(static_cast<std::size_t>(spans));
@@ -112,15 +115,17 @@ Journal get_journal(ByteReader& in) {
 
 Bytes to_bytes(const RankRecord& record) {
   ByteWriter out = ByteWriter::message();
-  out.put(record.rank).put(record.host).put(record.trains);
+  out.put(record.rank).put(record.host).put(record.trains).put(record.part);
   out.put(record.bytes_sent).put(record.messages_sent).put(record.begin).put(record.end);
   out.put_text(record.ended);
   const Journal& journal = record.journal;
-  out.put(journal.steps).put(journal.samples);
+  out.put(journal.steps).put(journal.samples).put(journal.skipped);
+  out.put_text(journal.stopped);
   put(out, journal.staleness);
   put(out, journal.generated);
   put(out, journal.fusion);
-  out.put(journal.computing).put(journal.waiting).put<std::uint64_t>(journal.spans.size());
+  out.put(journal.computing).put(journal.waiting).put(journal.handed);
+  out.put<std::uint64_t>(journal.spans.size());
   for (const Span& span : journal.spans) put(out, span);
   return out.take();
 }
@@ -131,6 +136,7 @@ RankRecord record_from(std::span<const std::byte> bytes) {
   record.rank = in.get<Rank>();
   record.host = in.get<int>();
   record.trains = in.get<bool>();
+  record.part = in.get_enum(record::RecordPart::kAsked, "kind of part");
   record.bytes_sent = in.get<std::uint64_t>();
   record.messages_sent = in.get<std::uint64_t>();
   record.begin = in.get<Time>();

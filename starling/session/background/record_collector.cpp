@@ -1,6 +1,7 @@
 #include "starling/session/background/record_collector.h"
 
 #include "starling/core/error.h"
+#include "starling/session/background/coordinator.h"
 #include "starling/session/background/record_codec.h"
 
 namespace starling::session {
@@ -10,34 +11,48 @@ using runtime::Task;
 using Kind = ControlChannel::Kind;
 
 RecordCollector::RecordCollector(transport::Transport& net, ControlChannel& control,
-                                 const strategy::RunInfo& info, bool wanted)
-    : net_(net), control_(control), info_(info), wanted_(wanted) {
+                                 const strategy::RunInfo& info, bool wanted, const record::RecordPlan& plan)
+    : net_(net),
+      control_(control),
+      info_(info),
+      wanted_(wanted),
+      keeps_spans_(wanted && plan.mode != record::RecordMode::kOff),
+      parts_(net, control, plan, [this](record::RecordPart part) { return take_part(part); }) {
   if (!wanted) return;
-  control_.on(Kind::kRecordTaken, [this](Rank, const Bytes&) {
-    taken_ = true;
+  control_.on(Kind::kRecordTaken, [this](Rank from, const Bytes&) {
+    taken_by_ = from;
     news_.pulse();
   });
   control_.on_loss([this] {
     note_losses();
+    deliver();
     news_.pulse();
   });
-  if (net.rank() != 0) return;
   control_.on(Kind::kRecord, [this](Rank from, const Bytes& bytes) { receive(from, bytes); });
   records_.resize(static_cast<std::size_t>(net.size()));
   for (Rank rank = 0; rank < net.size(); ++rank) known_.push_back(blank(rank));
 }
 
+void RecordCollector::watch(record::Journal& worker) {
+  worker.keeps_spans = keeps_spans_;
+  worker_ = &worker;
+  parts_.watch(worker);
+}
+
 void RecordCollector::include(record::Journal& service) {
-  service.keeps_spans = wanted_;
+  service.keeps_spans = keeps_spans_;
   service_ = &service;
+  parts_.watch(service);
   if (net_.rank() < info_.workers || !wanted_) return;
-  control_.on(Kind::kRecordAsk, [this](Rank, const Bytes&) {
-    control_.send(0, Kind::kRecord, to_bytes(own(*service_, net_.scheduler().now())));
+  control_.on(Kind::kRecordAsk, [this](Rank from, const Bytes&) {
+    if (!own_) own_ = own(*service_, net_.scheduler().now());
+    control_.send(from, Kind::kRecord, to_bytes(*own_));
   });
 }
 
 void RecordCollector::begin(Time origin) {
   origin_ = origin;
+  parts_.begin(origin);
   before_ = net_.traffic();
 }
 
@@ -55,41 +70,67 @@ RankRecord RecordCollector::own(record::Journal& journal, Time end) {
   journal.spans.clear();
   record.journal = journal;
   record.journal.spans = std::move(spans);
-  for (record::Span& span : record.journal.spans) {
-    span.begin -= origin_.time_since_epoch();
-    span.end -= origin_.time_since_epoch();
-  }
+  for (record::Span& span : record.journal.spans) span = since_origin(span);
   record.end = Time(end - origin_);
   count_traffic(record);
+  return record;
+}
+
+record::Span RecordCollector::since_origin(record::Span span) const {
+  span.begin -= origin_.time_since_epoch();
+  span.end -= origin_.time_since_epoch();
+  return span;
+}
+
+RankRecord RecordCollector::take_part(record::RecordPart part) {
+  RankRecord record = blank(net_.rank());
+  record.part = part;
+  for (record::Journal* const journal : {worker_, service_}) {
+    if (journal == nullptr) continue;
+    for (record::Span span : journal->hand_over()) {
+      if (journal == service_) span = record::beside_worker(span, record.trains);
+      record.journal.spans.push_back(since_origin(span));
+    }
+  }
   return record;
 }
 
 void RecordCollector::count_traffic(RankRecord& record) const {
   record.bytes_sent = net_.traffic().bytes - before_.bytes - control_.traffic().bytes;
   record.messages_sent = net_.traffic().messages - before_.messages - control_.traffic().messages;
+  if (left_out_ == nullptr) return;
+  record.bytes_sent -= left_out_->bytes;
+  record.messages_sent -= left_out_->messages;
 }
 
 void RecordCollector::bring_in(record::Journal& journal, Time end, std::string why) {
   if (!wanted_) return;
-  RankRecord record = own(journal, end);
-  record.ended = std::move(why);
-  if (net_.rank() == 0) {
-    records_[0] = std::move(record);
-  } else {
-    control_.send(0, Kind::kRecord, to_bytes(record));
-  }
+  own_ = own(journal, end);
+  worker_ = nullptr;  // the user's thread may look at its journal from now on
+  own_->ended = std::move(why);
+  deliver();
+}
+
+// Once to each coordinator.
+void RecordCollector::deliver() {
+  const Rank to = coordinator_of(net_);
+  if (!own_ || to == sent_to_) return;
+  sent_to_ = to;
+  if (to != net_.rank()) return control_.send(to, Kind::kRecord, to_bytes(*own_));
+  records_[static_cast<std::size_t>(to)] = std::move(*own_);
+  own_.reset();
 }
 
 Task<> RecordCollector::delivered() {
-  while (wanted_ && !taken_ && !net_.lost(0)) {
-    news_.rename("rank 0 to take the record");
+  while (wanted_ && !is_coordinator(net_) && taken_by_ != coordinator_of(net_)) {
+    news_.rename(concat("rank ", coordinator_of(net_), " to take the record"));
     co_await news_;
   }
 }
 
 Task<> RecordCollector::gathered() {
   if (!wanted_) co_return;
-  for (Rank rank = 1; rank < info_.workers; ++rank) co_await arrival_of(rank);
+  for (Rank rank = 0; rank < info_.workers; ++rank) co_await arrival_of(rank);
   if (net_.size() == info_.workers) co_return;
   control_.send(info_.workers, Kind::kRecordAsk, {});  // the workers that it serves are done
   co_await arrival_of(info_.workers);
@@ -112,6 +153,8 @@ void RecordCollector::receive(Rank from, const Bytes& bytes) {
     record = blank(from);
     record.ended = error.what();
   }
+  if (record.part != record::RecordPart::kLast) return parts_.receive(record);
+  parts_.stop_waiting_for(from);
   records_[static_cast<std::size_t>(from)] = std::move(record);
   control_.send(from, Kind::kRecordTaken, {});
   news_.pulse();
@@ -129,22 +172,27 @@ void RecordCollector::note_losses() {
     if (!record.ended.empty() || !net_.lost(record.rank)) continue;
     record.ended = concat("lost: ", net_.why_lost(record.rank));
     record.end = Time(net_.scheduler().now() - origin_);
+    parts_.stop_waiting_for(record.rank);
   }
 }
 
-// The service beside rank 0 may have been busy after this worker's last step.
+// The service beside this worker may have been busy after its last step.
 std::vector<RankRecord> RecordCollector::take() {
   note_losses();
   std::vector<RankRecord> all;
   for (RankRecord& known : known_) {
     auto& record = records_[static_cast<std::size_t>(known.rank)];
-    if (!record && known.ended.empty()) known.ended = "not known: rank 0 ended before";
+    if (!record && known.ended.empty())
+      known.ended = concat("not known: rank ", net_.rank(), " ended before");
     all.push_back(record ? std::move(*record) : std::move(known));
   }
-  if (all.empty() || service_ == nullptr) return all;
-  const RankRecord service = own(*service_, Time{});
-  record::add_service(all[0], service.journal);
-  count_traffic(all[0]);
+  if (!all.empty() && service_ != nullptr) {
+    const RankRecord service = own(*service_, Time{});
+    RankRecord& beside = all[static_cast<std::size_t>(net_.rank())];
+    record::add_service(beside, service.journal);
+    count_traffic(beside);
+  }
+  parts_.finish(all);
   return all;
 }
 

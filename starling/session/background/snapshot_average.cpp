@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "starling/core/combine.h"
 #include "starling/core/error.h"
@@ -40,15 +41,26 @@ void SnapshotAverage::add(Rank rank, const ModelCopy& copy, Bytes bytes, std::si
     horizon_ = std::max(horizon_.value_or(0), copy.last);
   }
   worker.pieces.push_back({copy, std::move(bytes), offset});
+  if (!std::exchange(worker.begun, true)) {
+    if (copy.first > next_) next_ = first_snapshot(copy.first);
+    drop_before(next_);  // another worker's first one may be for later snapshots than this one
+  }
   close();
 }
 
-void SnapshotAverage::lose(Rank rank) {
+void SnapshotAverage::lose(Rank rank, std::uint64_t steps) {
   Worker& worker = workers_.at(static_cast<std::size_t>(rank));
   if (worker.lost || worker.ended()) return;
   worker.lost = true;
+  worker.steps = std::max(worker.steps, steps);
   worker.pieces.clear();
   close();
+}
+
+std::vector<std::uint64_t> SnapshotAverage::steps() const {
+  std::vector<std::uint64_t> steps;
+  for (const Worker& worker : workers_) steps.push_back(worker.steps);
+  return steps;
 }
 
 std::optional<Rank> SnapshotAverage::missing() const {

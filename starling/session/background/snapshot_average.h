@@ -1,5 +1,5 @@
-// The mean model of all workers over time, formed on rank 0 from the models that they send. Plain data and
-// rules; snapshot_service.h decides what is sent when.
+// The mean model of all workers over time, formed on the coordinator from the models that they send. Plain
+// data and rules; snapshot_service.h decides what is sent when.
 #pragma once
 
 #include <cstdint>
@@ -39,10 +39,14 @@ class SnapshotAverage {
 
   SnapshotAverage(int workers, Duration interval, Show show, Done done);
 
-  // In the order in which the worker took them. The model follows after `offset` bytes.
+  // In the order in which the worker took them. The model follows after `offset` bytes. If the first one is
+  // for later snapshots only, there are none before: the models for them went to another coordinator.
   void add(Rank worker, const ModelCopy& copy, Bytes bytes, std::size_t offset);
-  // Nothing more will come from this worker. One that has ended before stays.
-  void lose(Rank worker);
+  // Nothing more will come from this worker, which made so many steps or more. One that has ended before
+  // stays.
+  void lose(Rank worker, std::uint64_t steps = 0);
+  // Of each worker, in the last snapshot.
+  std::vector<std::uint64_t> steps() const;
 
   // Whether every worker has ended or is lost, and which has not.
   std::optional<Rank> missing() const;
@@ -60,6 +64,7 @@ class SnapshotAverage {
     std::deque<Held> pieces;
     std::uint64_t steps = 0;
     bool lost = false;
+    bool begun = false;  // a copy has come
     bool ended() const { return !pieces.empty() && pieces.back().about.final; }
   };
 

@@ -5,6 +5,7 @@
 
 #include "starling/core/error.h"
 #include "starling/session/background/control_messages.h"
+#include "starling/session/background/coordinator.h"
 #include "starling/strategy/worker.h"
 
 namespace starling::session {
@@ -31,40 +32,96 @@ void copy_model(std::span<const float> parameters, const Callbacks& callbacks, B
 
 SnapshotService::SnapshotService(RealWorker& worker, ControlChannel& control, const Callbacks& callbacks,
                                  std::optional<Duration> interval)
-    : worker_(worker), control_(control), callbacks_(callbacks), interval_(interval), losses_(worker.step()) {
+    : worker_(worker),
+      control_(control),
+      callbacks_(callbacks),
+      interval_(interval),
+      losses_(worker.step()),
+      steps_(static_cast<std::size_t>(worker.workers())) {
   if (!interval) return;
   if (*interval <= Duration(0)) {
     throw InvalidArgument(
         concat("snapshots every ", format_duration(*interval), ": the interval must be above 0"));
   }
-  control_.on(Kind::kModelTaken, [this](Rank, const Bytes&) { --needed_; });
-  if (worker.rank() != 0) return;
-  average_.emplace(worker.workers(), *interval, callbacks.snapshot,
-                   [this](Rank rank) { control_.send(rank, Kind::kModelTaken, {}); });
+  control_.on(Kind::kModelTaken, [this](Rank from, const Bytes&) {
+    if (from == told_) --needed_;
+  });
   control_.on(Kind::kModel, [this](Rank from, Bytes bytes) {
     const ModelCopy copy = model_copy_from(bytes, from);
-    average_->add(from, copy, std::move(bytes), kModelCopyBytes);
+    average().add(from, copy, std::move(bytes), kModelCopyBytes);
     news_.pulse();
   });
+  control_.on(Kind::kSnapshot, [this](Rank from, const Bytes& bytes) { keep(from, bytes); });
   control_.on_loss([this] {
-    for (Rank rank = 0; rank < worker_.workers(); ++rank) {
-      if (worker_.lost(rank)) average_->lose(rank);
-    }
+    note_losses();
     news_.pulse();
   });
+}
+
+SnapshotAverage& SnapshotService::average() {
+  if (!average_) {
+    average_.emplace(
+        worker_.workers(), *interval_, [this](Snapshot snapshot) { show(std::move(snapshot)); },
+        [this](Rank rank) { control_.send(rank, Kind::kModelTaken, {}); });
+  }
+  return *average_;
+}
+
+// A new coordinator needs no models but the last: those on their way to the one before are dropped.
+void SnapshotService::note_losses() {
+  const Rank coordinator = coordinator_of(worker_.net());
+  if (coordinator == worker_.rank()) {
+    for (Rank rank = 0; rank < worker_.workers(); ++rank) {
+      if (worker_.lost(rank)) average().lose(rank, steps_[static_cast<std::size_t>(rank)]);
+    }
+  }
+  if (coordinator != told_ && last_model_) send(*last_model_);
+}
+
+void SnapshotService::send(Bytes copy) {
+  const Rank coordinator = coordinator_of(worker_.net());
+  if (coordinator != told_) needed_ = 0;
+  told_ = coordinator;
+  ++needed_;
+  control_.send(told_, Kind::kModel, std::move(copy));
+}
+
+// A coordinator that follows another forms means of its own while the last ones of the other may still
+// arrive: each time is shown once, and nothing after the final one.
+bool SnapshotService::comes_next(const Snapshot& snapshot) {
+  if (final_shown_ || (last_time_ && snapshot.time <= *last_time_ && !snapshot.final)) return false;
+  final_shown_ = snapshot.final;
+  last_time_ = snapshot.time;
+  return true;
+}
+
+void SnapshotService::show(Snapshot snapshot) {
+  if (!comes_next(snapshot)) return;
+  const std::optional<Rank> next = successor_of(worker_.net(), worker_.workers());
+  if (next && callbacks_.keep_snapshot)
+    control_.send(*next, Kind::kSnapshot, to_bytes(snapshot, average().steps()));
+  if (callbacks_.snapshot) callbacks_.snapshot(std::move(snapshot));
+}
+
+void SnapshotService::keep(Rank from, const Bytes& bytes) {
+  SnapshotCopy copy = snapshot_copy_from(bytes, from);
+  if (!comes_next(copy.snapshot)) return;
+  if (copy.steps.size() == steps_.size()) steps_ = std::move(copy.steps);
+  if (callbacks_.keep_snapshot) callbacks_.keep_snapshot(std::move(copy.snapshot));
 }
 
 Task<bool> SnapshotService::before_step(std::uint64_t) {
   if (!interval_) co_return true;
   losses_.count(worker_);
   const auto now = static_cast<std::uint64_t>((worker_.now() - origin_) / *interval_);
-  if (first_snapshot(next_) > now || needed_ >= kMostNeeded || worker_.lost(0)) co_return true;
+  const bool enough = needed_ >= kMostNeeded && told_ == coordinator_of(worker_.net());
+  if (first_snapshot(next_) > now || enough) co_return true;
   co_await take(false);
   co_return true;
 }
 
 Task<> SnapshotService::finished() {
-  if (!interval_ || worker_.lost(0)) co_return;
+  if (!interval_) co_return;
   losses_.count(worker_);
   co_await take(true);
 }
@@ -88,18 +145,18 @@ Task<> SnapshotService::take(bool final) {
       "copy its model");
   co_await copied;
   std::ranges::copy(to_bytes(copy), bytes->begin());
-  ++needed_;
-  control_.send(0, Kind::kModel, std::move(*bytes));
+  if (final) last_model_ = *bytes;
+  send(std::move(*bytes));
 }
 
 // Without a deadline: a worker may train for hours yet.
 Task<> SnapshotService::concluded() {
-  if (!average_) co_return;
-  while (const std::optional<Rank> missing = average_->missing()) {
+  if (!interval_ || final_shown_) co_return;
+  while (const std::optional<Rank> missing = average().missing()) {
     news_.rename(concat("the last model of rank ", *missing));
     co_await news_;
   }
-  average_->conclude();
+  if (!final_shown_) average().conclude();
 }
 
 }  // namespace starling::session

@@ -4,6 +4,7 @@
 
 #include "starling/core/error.h"
 #include "starling/runtime/deadline.h"
+#include "starling/session/background/coordinator.h"
 
 namespace starling::session {
 
@@ -28,7 +29,7 @@ Task<bool> StopProtocol::before_step(std::uint64_t step) {
   if (step > setting_.steps) co_return false;
   look_at_time();
   if (asked_by_ && !last_) {
-    told_.rename(concat("rank ", coordinator(), " to say which step is the last"));
+    told_.rename(concat("rank ", coordinator_of(net_), " to say which step is the last"));
     co_await told_;
   }
   if (last_ && step > *last_) co_return false;
@@ -62,16 +63,10 @@ void StopProtocol::look_at_time() {
   if (due_ && net_.scheduler().now() >= *due_) pursue();
 }
 
-Rank StopProtocol::coordinator() const {
-  Rank rank = 0;
-  while (net_.lost(rank)) ++rank;
-  return rank;
-}
-
 // Brings what this rank knows to the coordinator, once to each; only that one looks at the time.
 void StopProtocol::pursue() {
   if (!started_) return;
-  const Rank to = coordinator();
+  const Rank to = coordinator_of(net_);
   const bool mine = to == net_.rank();
   const bool late = mine && due_ && net_.scheduler().now() >= *due_;
   if (!entreated_ && (last_ || !(wished_ || asked_by_ || late))) return;

@@ -1,10 +1,10 @@
 // How a run ends before its last step, at the request of any worker or at a time, without waiting for lost
 // workers.
 //
-// A worker that wants the end tells the coordinator, the lowest living worker, which asks every living
-// worker. Each answers at once, even while its program computes, with the number of steps it has begun, and
-// begins no other until it learns the last one: where workers count steps together (lockstep) the largest
-// number that any has begun, otherwise its own.
+// A worker that wants the end tells the coordinator (coordinator.h), which asks every living worker. Each
+// answers at once, even while its program computes, with the number of steps it has begun, and begins no
+// other until it learns the last one: where workers count steps together (lockstep) the largest number that
+// any has begun, otherwise its own.
 //
 // No worker waits forever. The answers need no step to end. In lockstep, let the last step be s: some worker
 // has begun s, and none begins s + 1. A step k <= s waits at most for the others' steps up to k. A worker
@@ -58,7 +58,6 @@ class StopProtocol final : public StepHook {
   using Message = StopMessage;
   using Verb = StopMessage::Verb;
 
-  Rank coordinator() const;
   void handle(Rank from, const Message& message);
   void look_at_time();
   void pursue();

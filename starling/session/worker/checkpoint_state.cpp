@@ -10,8 +10,8 @@ constexpr std::uint64_t kMagic = 0x3130'5450'454b'5331;  // "1SKEPT01": changes 
 
 }  // namespace
 
-CheckpointState::CheckpointState(std::span<const std::byte> before) {
-  if (before.empty()) return;
+CheckpointState::CheckpointState(std::span<const std::byte> before) : continues_(!before.empty()) {
+  if (!continues_) return;
   ByteReader in(before, "the kept state of a checkpoint");
   if (in.get<std::uint64_t>() != kMagic) in.refuse("it does not begin as one does");
   const auto count = in.get<std::uint64_t>();
@@ -25,8 +25,11 @@ CheckpointState::CheckpointState(std::span<const std::byte> before) {
 
 void CheckpointState::keep(std::string_view name, std::span<std::byte> state) {
   states_[std::string(name)] = state;
+  if (!continues_) return;
   const auto found = before_.find(name);
-  if (found == before_.end()) return;
+  if (found == before_.end()) {
+    throw Error(concat("the checkpoint has no state \"", name, "\": the run has other settings"));
+  }
   if (found->second.size() != state.size()) {
     throw Error(concat("the checkpoint's state \"", name, "\" has ", found->second.size(),
                        " bytes, now it has ", state.size(), ": the run has other settings"));

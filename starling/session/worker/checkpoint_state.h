@@ -18,12 +18,13 @@ class CheckpointState {
   explicit CheckpointState(std::span<const std::byte> before = {});
 
   // From now on pack() reads the state. In a run that continues from a checkpoint it is filled in; Error,
-  // naming it, if its size was different then. State that is not in the checkpoint stays as it is.
+  // naming it, if the checkpoint does not have it, or with another size.
   void keep(std::string_view name, std::span<std::byte> state);
 
   Bytes pack() const;
 
  private:
+  bool continues_;  // from a checkpoint
   std::map<std::string, Bytes, std::less<>> before_;
   std::map<std::string, std::span<std::byte>, std::less<>> states_;
 };

@@ -46,6 +46,8 @@ RealWorker::RealWorker(const Parts& parts, Options options)
       gradients_(allocate(parts.info.elements)),
       states_(std::make_unique<std::atomic<SectionState>[]>(options_.sections.size())),
       asks_(options_.sections.size()),
+      check_(*this, parts.info.nonfinite),
+      stop_(parts.stop),
       step_(parts.first_step) {}
 
 void RealWorker::set_all_states(SectionState state) {
@@ -63,6 +65,7 @@ Task<bool> RealWorker::compute(const StepPlan& plan) {
   samples_ = 0;
   pieces_ = 0;
   loss_ = 0;
+  check_.step_begins();
   set_all_states(SectionState::kOutdated);
   if (plan.listener != nullptr) plan.listener->begins();
   StepListener* const by_section =
@@ -78,11 +81,25 @@ Task<bool> RealWorker::compute(const StepPlan& plan) {
     --step_;  // there were no more data
     co_return false;
   }
+  for (std::size_t i = sections().size(); by_section != nullptr && i-- > 0;) pass_on(*by_section, i);
+  if (by_section == nullptr) check_.look_at(gradients_.data);
+  finish_step();
+  co_return true;
+}
+
+void RealWorker::finish_step() {
   loss_ = samples_ > 0 ? loss_ / static_cast<double>(samples_) : std::numeric_limits<double>::quiet_NaN();
   ++journal().steps;
   journal().samples += samples_;
-  for (std::size_t i = sections().size(); by_section != nullptr && i-- > 0;) pass_on(*by_section, i);
-  co_return true;
+  const std::string why = check_.step_ends(step_);
+  if (!why.empty() && !failure_) {
+    failure_ = std::make_exception_ptr(Error(why));
+    journal().stopped = why;
+    stop_();
+  }
+  if (!check_.skipped()) return;
+  samples_ = 0;
+  loss_ = std::numeric_limits<double>::quiet_NaN();
 }
 
 Task<bool> RealWorker::next_batch(StepListener* listener) {
@@ -192,6 +209,8 @@ void RealWorker::add_batch() {
 void RealWorker::pass_on(StepListener& listener, std::size_t section) {
   if (state_of(section) == SectionState::kPassedOn) return;
   set_state(section, SectionState::kPassedOn);
+  const strategy::Section& place = sections()[section];
+  check_.look_at(gradients_.data.part(place.offset, place.offset + place.count));
   listener.gradient_ready(section);
 }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -53,6 +54,7 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
     CheckpointState& checkpoint_state;  // where what keep() is given goes
     const StepHooks& hooks;             // complete before the first step
     std::uint64_t first_step = 0;       // steps made before this run
+    std::function<void()> stop;         // asks for the end of the run
   };
 
   RealWorker(const Parts& parts, Options options);
@@ -97,6 +99,10 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   int pieces() const override { return pieces_; }
   double loss() const override { return loss_; }
   bool equal_batches() const override { return options_.equal_batches; }
+  bool skips_steps() const override { return check_.rule() == strategy::NonFinite::kSkip; }
+  bool skipped() const override { return check_.skipped(); }
+  // Why this worker has asked for the end of the run; null if it has not.
+  std::exception_ptr failure() const { return failure_; }
 
   // For the user's thread while it computes a batch: whether reports of sections are useful, and whether the
   // parameters of one are those of this step.
@@ -133,6 +139,7 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   runtime::Task<> let_rest_through(strategy::StepListener& listener);
   void add_batch();
   void pass_on(strategy::StepListener& listener, std::size_t section);
+  void finish_step();
   void note_computing(record::Detail::Kind kind, Slice sections, const strategy::StepListener* listener);
 
   SectionState state_of(std::size_t section) const {
@@ -159,6 +166,9 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   std::unique_ptr<std::atomic<SectionState>[]> states_;  // by section; the user's thread reads them
   std::vector<bool> asks_;       // by section: the program asked for it in the last batch
   std::optional<Slice> wanted_;  // the sections that the program waits for
+  strategy::GradientCheck check_;
+  std::function<void()> stop_;
+  std::exception_ptr failure_;
   strategy::ComputeSpans spans_{*this};
   Time computing_since_{};
   Slice computing_;       // sections that the program has asked for last

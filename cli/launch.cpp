@@ -18,6 +18,7 @@ namespace {
 struct LaunchFlags {
   Given<long long> workers;
   std::string strategy = "allreduce";
+  Given<bool> on_loss;
   Given<transport::Link> link;
   HostFlags hosts;
   LaunchOutputFlags output;
@@ -28,6 +29,7 @@ void add_launch_flags(CLI::App& command, LaunchFlags& flags) {
   command.allow_extras();
   add(command, shared.workers, flags.workers)->default_str("1; with --hosts: as many as these take");
   add(command, shared.strategy, flags.strategy)->capture_default_str();
+  add(command, shared.on_loss, flags.on_loss)->default_str(kOnLossDefault);
   add(command, shared.link, flags.link);
   add_host_flags(command, flags.hosts);
   add_output_flags(command, flags.output);
@@ -68,6 +70,7 @@ launch::LaunchPlan plan_launch(const LaunchFlags& flags, const std::vector<std::
     plan.workers = in_range(flags.workers, "--workers", 1, 1, launch::kMostWorkers);
   }
   plan.strategy = flags.strategy;
+  plan.end_on_loss = flags.on_loss.optional();
   plan.link = flags.link.optional();
   plan.output = plan_output(flags.output);
   plan.options =

@@ -32,9 +32,9 @@ constexpr std::array kSentAlong{"VIRTUAL_ENV", "OMP_NUM_THREADS"};
 constexpr std::array kSentPrefixes{"STARLING_", "UCX_"};
 
 // The launcher sets these.
-constexpr std::array kOwn{"STARLING_RANK",     "STARLING_WORKERS", "STARLING_RANKS",
-                          "STARLING_ARENA",    "STARLING_TOKEN",   "STARLING_RENDEZVOUS",
-                          "STARLING_STRATEGY", "STARLING_OPTIONS", "STARLING_LINK"};
+constexpr std::array kOwn{"STARLING_RANK",  "STARLING_WORKERS",    "STARLING_RANKS",    "STARLING_ARENA",
+                          "STARLING_TOKEN", "STARLING_RENDEZVOUS", "STARLING_STRATEGY", "STARLING_OPTIONS",
+                          "STARLING_LINK",  "STARLING_ON_LOSS"};
 // Is the name of this host.
 constexpr std::string_view kOwnHost = "STARLING_HOST";
 

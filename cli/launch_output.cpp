@@ -17,6 +17,7 @@ void add_output_flags(CLI::App& command, LaunchOutputFlags& flags) {
   constexpr const char* kGroup = "Run of a LibTorch program (docs/runs.md)";
   const SharedFlags& shared = shared_flags();
   add(command, shared.out, flags.out)->group(kGroup);
+  add(command, shared.record, flags.record)->group(kGroup)->default_str("full");
   add(command, shared.force, flags.force)->group(kGroup);
   add(command, shared.checkpoint_every, flags.checkpoint_every)->group(kGroup);
   add(command, shared.resume, flags.resume)->group(kGroup);
@@ -28,6 +29,7 @@ join::OutputOptions plan_output(const LaunchOutputFlags& flags) {
   join::OutputOptions output;
   output.out = flags.out ? *flags.out : flags.resume.value_or("");
   output.resume = flags.resume.value_or("");
+  output.record = flags.record.text();
   output.checkpoint_every = flags.checkpoint_every.value_or(0);
   output.steps = flags.steps.optional();
   if (flags.max_seconds)
@@ -35,6 +37,8 @@ join::OutputOptions plan_output(const LaunchOutputFlags& flags) {
   output.progress = !output.out.empty();
   if (output.checkpoint_every > 0 && output.out.empty())
     throw InvalidArgument("--checkpoint-every needs --out, where the checkpoints go");
+  if (flags.record && output.out.empty())
+    throw InvalidArgument("--record needs --out, where the record goes");
   if (flags.force && !flags.out) throw InvalidArgument("--force needs --out, whose files it replaces");
   const fs::path latest = fs::path(output.resume) / "checkpoints" / "latest.json";
   if (flags.resume && !fs::exists(latest))

@@ -7,11 +7,13 @@
 
 #include "cli/common/flag.h"
 #include "starling/launch/launcher.h"
+#include "starling/record/record_plan.h"
 
 namespace starling::cli {
 
 struct LaunchOutputFlags {
   std::optional<std::string> out, resume;
+  Given<record::RecordPlan> record;
   bool force = false;
   Given<std::uint64_t> checkpoint_every;
   Given<std::uint64_t> steps;

@@ -79,6 +79,7 @@ std::string config_json(const SimulatePlan& plan, const std::vector<std::string>
   json["batch"] = simulation.workload->batch();
   json["step_seconds"] = simulation.step_seconds;
   json["optimizer"] = optimizer_json(simulation.optimizer);
+  json["nonfinite"] = strategy::name_of(simulation.nonfinite);
   json["end"] = end_json(simulation);
   json["cluster"] = cluster_json(simulation.cluster);
   // Names of files need not be UTF-8.

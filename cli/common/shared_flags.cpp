@@ -4,7 +4,9 @@
 
 #include "starling/cluster/cluster_flags.h"
 #include "starling/core/text.h"
+#include "starling/join/run_environment.h"
 #include "starling/optim/optimizer.h"
+#include "starling/strategy/gradient_check.h"
 #include "starling/strategy/registry.h"
 
 namespace starling::cli {
@@ -34,6 +36,10 @@ Grammar<std::string> optimizer() {
   return text_like("NAME", [](const std::string& text, auto flag) { optim::parse_optimizer(text, flag); });
 }
 
+Grammar<std::string> nonfinite() {
+  return text_like("WORD", [](const std::string& text, auto flag) { strategy::parse_nonfinite(text, flag); });
+}
+
 void add_worker_flags(SharedFlags& flags) {
   flags.strategy = strategy_flag();
   flags.workers = {"-n,--workers", "number of workers", whole_number()};
@@ -45,6 +51,10 @@ void add_worker_flags(SharedFlags& flags) {
                           "makes workers slower, as in 0:4,3:2@10s-20s; repeatable");
   flags.pause = fault_flag("--pause", "WORKER@FROM[-TO],...", "stops workers for a while; repeatable");
   flags.kill = fault_flag("--kill", "WORKER@AT,...", "kills workers; repeatable");
+  flags.on_loss = {"--on-loss",
+                   "go-on: without a lost worker, where the strategy can; end: a loss ends the run where the "
+                   "strategy needs all workers",
+                   {"go-on|end", join::parse_on_loss}};
   flags.link = {"--link", "emulates slower links between workers: 1gbe, 10gbe, ..., or 40gbit/5us",
                 link_speed()};
 }
@@ -57,6 +67,11 @@ void add_learning_flags(SharedFlags& flags) {
   flags.nesterov = {"--nesterov", "uses Nesterov's form of the momentum"};
   flags.weight_decay = {"--weight-decay", "weight decay", number(0, kLarge)};
   flags.clip_norm = {"--clip-norm", "largest 2-norm of a gradient; 0: no limit", number(0, kLarge)};
+  flags.nonfinite = {
+      "--nonfinite",
+      "a worker's step whose gradient is not finite: skip: weighs nothing, ten in a row end the "
+      "run; stop: ends the run",
+      nonfinite()};
 }
 
 void add_run_flags(SharedFlags& flags) {
@@ -72,6 +87,10 @@ void add_run_flags(SharedFlags& flags) {
   flags.resume = {"--resume", "folder of a run; continues from its last checkpoint", any_text()};
   flags.out = {"--out", "folder for the files of the run", any_text()};
   flags.resume.grammar.type = flags.out.grammar.type = "DIR";
+  flags.record = {"--record",
+                  "full: sums of the run, and its time line within a limit, or within SPANS of each rank; "
+                  "summary: sums only; off: nothing",
+                  {"full[:SPANS]|summary|off", record::parse_record_plan}};
   flags.force = {"--force", "replaces the files of an earlier run in --out"};
   flags.json = {"--json", "prints summary.json instead of the table"};
 }

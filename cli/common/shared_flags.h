@@ -3,12 +3,14 @@
 #pragma once
 
 #include "cli/common/flag.h"
+#include "starling/record/record_plan.h"
 
 namespace starling::cli {
 
 inline constexpr long long kMostSteps = 1'000'000'000;
 inline constexpr long long kLargestBatch = 1'000'000;
 inline constexpr double kLarge = 1e12;
+inline constexpr const char* kOnLossDefault = "STARLING_ON_LOSS, or go-on";
 
 struct SharedFlags {
   Flag<std::string> strategy;
@@ -17,6 +19,7 @@ struct SharedFlags {
   Flag<long long> workers;
   Flag<std::string> jitter;
   Flag<std::string> slow, pause, kill;
+  Flag<bool> on_loss;  // whether it ends the run
   Flag<transport::Link> link;
 
   // Learning.
@@ -24,6 +27,7 @@ struct SharedFlags {
   Flag<std::string> optimizer;
   Flag<double> lr, momentum, weight_decay, clip_norm;
   Switch nesterov;
+  Flag<std::string> nonfinite;
 
   // The run, its end and its files.
   Flag<std::uint64_t> steps;
@@ -32,6 +36,7 @@ struct SharedFlags {
   Flag<std::uint64_t> seed;
   Flag<std::uint64_t> checkpoint_every;
   Flag<std::string> resume, out;
+  Flag<record::RecordPlan> record;
   Switch force, json;
 };
 

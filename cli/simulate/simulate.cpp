@@ -15,11 +15,10 @@
 #include "cli/simulate/simulate_seeds.h"
 #include "starling/core/cpu.h"
 #include "starling/core/error.h"
-#include "starling/record/events.h"
 #include "starling/record/report.h"
+#include "starling/record/run_files.h"
 #include "starling/record/run_folder.h"
 #include "starling/record/summary.h"
-#include "starling/record/trace.h"
 
 namespace starling::cli {
 namespace {
@@ -68,12 +67,10 @@ void run_one(const SimulatePlan& plan, const Words& words) {
   }
   const record::WaitAnalysis waits = record::analyse_waits(run);
   const std::string summary = record::summary_json(run, waits, seconds_since(begin));
-  if (folder) {
-    folder->write("events.jsonl", [&](std::ostream& out) { record::write_events(out, run); });
-    folder->write("trace.json", [&](std::ostream& out) { record::write_trace(out, run, waits); });
-    folder->write("summary.json", summary);
-  }
+  std::vector<std::string> failures;
+  if (folder) failures = record::write_run_files(*folder, run, waits, summary);
   fmt::print("{}", plan.json ? summary : record::report_text(run, waits));
+  if (!failures.empty()) throw Error(join_texts(failures));
   if (const std::string why = unplanned_end(plan, run); !why.empty()) throw Error(why);
 }
 

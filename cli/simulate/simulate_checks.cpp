@@ -1,5 +1,7 @@
 #include "cli/simulate/simulate_checks.h"
 
+#include <algorithm>
+
 #include "starling/core/error.h"
 #include "starling/record/span.h"
 
@@ -34,6 +36,13 @@ std::optional<double> known_steps(const sim::Simulation& simulation) {
   return static_cast<double>(simulation.steps) * static_cast<double>(simulation.cluster.workers.size());
 }
 
+double least_spans(const sim::Simulation& simulation) {
+  if (simulation.record.mode != record::RecordMode::kFull) return 0;
+  const std::size_t workers = simulation.cluster.workers.size();
+  const auto kept = static_cast<double>(record::span_limit(simulation.record, workers)) / 2;
+  return std::min(known_steps(simulation).value_or(0), kept * static_cast<double>(workers));
+}
+
 void check_memory(const sim::Simulation& simulation, std::size_t parameters, std::size_t memory) {
   const std::size_t workers = simulation.cluster.workers.size();
   const auto available = static_cast<double>(memory);
@@ -44,11 +53,12 @@ void check_memory(const sim::Simulation& simulation, std::size_t parameters, std
                                  static_cast<std::uint64_t>(models) >> 20, " MiB of memory, and ",
                                  memory >> 20, " are available"));
   }
-  const double notes = sizeof(record::Span) * known_steps(simulation).value_or(0);
+  const double notes = sizeof(record::Span) * least_spans(simulation);
   if (notes > available) {
-    throw InvalidArgument(concat("--steps: ", simulation.steps, " of each of ", workers,
-                                 " workers need at least ", static_cast<std::uint64_t>(notes) >> 20,
-                                 " MiB of memory, and ", memory >> 20, " are available"));
+    throw InvalidArgument(concat("--record: ", record::text_of(simulation.record), " with ", simulation.steps,
+                                 " steps of each of ", workers, " workers needs at least ",
+                                 static_cast<std::uint64_t>(notes) >> 20, " MiB of memory, and ",
+                                 memory >> 20, " are available; allowed: summary, off, a smaller limit"));
   }
 }
 

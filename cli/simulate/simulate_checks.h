@@ -10,7 +10,7 @@ namespace starling::cli {
 // Refuses a flag that would change nothing.
 void check_use(const SimulateFlags& flags);
 
-// Refuses models, and records of all steps, that do not fit into so many bytes.
+// Refuses models, and records, that do not fit into so many bytes.
 void check_memory(const sim::Simulation& simulation, std::size_t parameters, std::size_t memory);
 
 // Refuses targets that cannot be reached.
@@ -18,5 +18,7 @@ void check_targets(const sim::Simulation& simulation, const std::string& workloa
 
 // How many steps all workers make together, if nothing but --steps ends the run.
 std::optional<double> known_steps(const sim::Simulation& simulation);
+// How many spans its record has at least, of all workers together.
+double least_spans(const sim::Simulation& simulation);
 
 }  // namespace starling::cli

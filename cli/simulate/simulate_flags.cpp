@@ -56,6 +56,11 @@ void add_cluster_flags(CLI::App& command, SimulateFlags& flags) {
   add_own("--link-slow", "divides the bandwidth of hosts; repeatable", fault("HOST:FACTOR[@FROM[-TO]],..."),
           cluster.link);
   add(command, shared.kill, cluster.kill)->group(kGroup);
+  add_own("--stop", "stops workers entirely, so that they do not even answer; repeatable",
+          fault("WORKER@FROM[-TO],..."), cluster.stop);
+  add_own("--cut", "hosts that are cut off reach each other and no other; repeatable",
+          fault("HOST@FROM[-TO],..."), cluster.cut);
+  add(command, shared.on_loss, flags.on_loss)->group(kGroup)->default_str("go-on");
   add_own("--join", "lets workers join later; repeatable", fault("WORKER@AT,..."), cluster.join);
 }
 
@@ -84,6 +89,7 @@ void add_learning_flags(CLI::App& command, SimulateFlags& flags) {
   add(command, shared.nesterov, flags.nesterov)->group(kGroup);
   add(command, shared.weight_decay, flags.weight_decay)->group(kGroup)->default_str("0");
   add(command, shared.clip_norm, flags.clip_norm)->group(kGroup)->default_str("0");
+  add(command, shared.nonfinite, flags.nonfinite)->group(kGroup)->default_str("used like any other");
 }
 
 // Its time between two evaluations is in steps; that of `train` is a time.
@@ -114,6 +120,7 @@ void add_run_flags(CLI::App& command, SimulateFlags& flags) {
   add_own("--seeds", "runs all these seeds; prints mean, spread and quantiles",
           Grammar<std::vector<std::uint64_t>>{"FIRST..LAST", read_seeds}, flags.seeds);
   add(command, shared.out, flags.out)->group(kGroup);
+  add(command, shared.record, flags.record)->group(kGroup)->default_str("full");
   add(command, shared.force, flags.force)->group(kGroup);
   add(command, shared.json, flags.json)->group(kGroup);
 }

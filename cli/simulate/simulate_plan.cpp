@@ -61,12 +61,15 @@ SimulatePlan plan_simulation(const SimulateFlags& flags, const std::vector<std::
   simulation.strategy = &strategy::find_strategy(flags.strategy);
   simulation.options = read_strategy_flags(*simulation.strategy, flags.strategy_flags, own_flags);
   simulation.cluster = read_cluster(flags);
+  simulation.end_on_loss = flags.on_loss.value_or(false);
   simulation.optimizer = read_optimizer(flags);
+  if (flags.nonfinite) simulation.nonfinite = strategy::parse_nonfinite(*flags.nonfinite, "--nonfinite");
   simulation.step_seconds = seconds_of(flags.step_time.value_or(std::chrono::milliseconds(100)));
   read_end(flags, simulation);
   plan.study = static_cast<bool>(flags.seeds);
   plan.seeds = flags.seeds.value_or({flags.seed.value_or(1)});
   simulation.seed = plan.seeds.front();
+  simulation.record = flags.record.value_or({});
   collective::Selection::from_environment();  // refuses a bad one
 
   const sim::WorkloadSetting setting = read_workload(flags, simulation.cluster.workers.size());
@@ -86,18 +89,26 @@ std::uint64_t least_bytes(const SimulatePlan& plan) {
   constexpr double kBytesPerStep = 100;
   constexpr double kMost = 1e18;
   if (plan.study) return 0;
-  return static_cast<std::uint64_t>(
-      std::min(kMost, kBytesPerStep * known_steps(plan.simulation).value_or(0)));
+  return static_cast<std::uint64_t>(std::min(kMost, kBytesPerStep * least_spans(plan.simulation)));
 }
+
+namespace {
+
+bool may_end(const cluster::Fault& fault, const record::RankRecord& record) {
+  using Kind = cluster::Fault::Kind;
+  if (fault.kind == Kind::kCut) return fault.subject == record.host;
+  const bool ends = fault.kind == Kind::kKill || fault.kind == Kind::kStop ||
+                    (fault.kind == Kind::kPause && fault.to >= Time(kForever));
+  return ends && fault.subject == record.rank;
+}
+
+}  // namespace
 
 std::string unplanned_end(const SimulatePlan& plan, const record::RunRecord& run) {
   const std::vector<cluster::Fault>& faults = plan.simulation.cluster.faults;
   for (const record::RankRecord& record : run.ranks) {
-    const bool planned = std::any_of(faults.begin(), faults.end(), [&](const cluster::Fault& fault) {
-      const bool ends = fault.kind == cluster::Fault::Kind::kKill ||
-                        (fault.kind == cluster::Fault::Kind::kPause && fault.to >= Time(kForever));
-      return ends && fault.subject == record.rank;
-    });
+    const bool planned = std::any_of(faults.begin(), faults.end(),
+                                     [&](const cluster::Fault& fault) { return may_end(fault, record); });
     if (record.ended.empty() || planned) continue;
     return concat("worker ", record.rank, " ended after ", record.journal.steps, " steps: ", record.ended);
   }

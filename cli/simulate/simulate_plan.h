@@ -19,6 +19,7 @@ struct SimulateFlags {
   std::vector<std::string> strategy_flags;
   Given<long long> workers;
   cluster::ClusterFlags cluster;  // without the workers
+  Given<bool> on_loss;
 
   std::string workload = "quadratic";
   Given<std::uint64_t> params, batch, data_seed;
@@ -28,6 +29,7 @@ struct SimulateFlags {
   std::string optimizer = "sgd";
   Given<double> lr, momentum, weight_decay, clip_norm;
   bool nesterov = false;
+  std::optional<std::string> nonfinite;
 
   Given<std::uint64_t> steps;
   Given<Duration> time;
@@ -39,6 +41,7 @@ struct SimulateFlags {
   Given<std::vector<std::uint64_t>> seeds;
 
   std::optional<std::string> out;
+  Given<record::RecordPlan> record;
   bool force = false;
   bool json = false;
 };

@@ -43,9 +43,10 @@ int start_workers(const TrainPlan& plan, const std::vector<std::string>& words) 
   launch.workers = plan.workers;
   launch.strategy = plan.strategy->name;
   launch.options = plan.options;
+  launch.end_on_loss = plan.end_on_loss;
   launch.link = plan.link;
   launch.own_output = true;
-  launch.leader = 0;
+  launch.run_exit_codes = {kBadInput, kDiverged};
   launch.grace = kGrace;
   open_run_folder(plan, words);
   return launch::launch(launch);

@@ -66,6 +66,7 @@ void add_worker_flags(FlagGroup group, TrainFlags& flags) {
   group.add_shared(shared.slow, flags.cluster.slow);
   group.add_shared(shared.pause, flags.cluster.pause);
   group.add_shared(shared.kill, flags.cluster.kill);
+  group.add_shared(shared.on_loss, flags.on_loss)->default_str(kOnLossDefault);
   group.add_shared(shared.link, flags.link);
 }
 
@@ -88,6 +89,7 @@ void add_learning_flags(FlagGroup group, TrainFlags& flags) {
   group.add_switch(shared.nesterov, flags.nesterov);
   group.add_shared(shared.weight_decay, flags.weight_decay)->default_str("0");
   group.add_shared(shared.clip_norm, flags.clip_norm)->default_str("0");
+  group.add_shared(shared.nonfinite, flags.nonfinite)->capture_default_str();
   group
       .add_own("--warmup", "steps in which the learning rate grows to its full value",
                whole_number(0, kMostSteps), flags.warmup)
@@ -123,6 +125,7 @@ void add_run_flags(FlagGroup group, TrainFlags& flags) {
   group.add_shared(shared.resume, flags.resume);
   group.add_shared(shared.seed, flags.seed)->default_str("1");
   group.add_shared(shared.out, flags.out);
+  group.add_shared(shared.record, flags.record)->default_str("full");
   group.add_switch(shared.force, flags.force);
   group.add_switch(shared.json, flags.json);
 }

@@ -8,6 +8,7 @@
 
 #include "cli/common/flag.h"
 #include "starling/cluster/cluster_flags.h"
+#include "starling/record/record_plan.h"
 
 namespace starling::cli {
 
@@ -19,6 +20,7 @@ struct TrainFlags {
   Given<std::uint64_t> servers;
   Given<std::uint64_t> threads;
   cluster::ClusterFlags cluster;  // without the workers
+  Given<bool> on_loss;
   Given<transport::Link> link;
   Given<Duration> pace;
 
@@ -29,6 +31,7 @@ struct TrainFlags {
   std::optional<std::string> optimizer;
   Given<double> lr, momentum, weight_decay, clip_norm;
   bool nesterov = false;
+  std::string nonfinite = "skip";
   Given<std::uint64_t> warmup;
   std::string schedule = "constant";
 
@@ -40,6 +43,7 @@ struct TrainFlags {
   Given<std::uint64_t> eval_points;
   Given<std::uint64_t> check_sync, checkpoint_every;
   std::optional<std::string> resume, out;
+  Given<record::RecordPlan> record;
   Given<std::uint64_t> seed;
   bool force = false;
   bool json = false;

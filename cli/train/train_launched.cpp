@@ -57,6 +57,7 @@ std::optional<TrainLaunched> rank_for(TrainFlags& flags, bool strategy_named,
   std::vector<std::string> pairs;
   for (const auto& [name, value] : options) pairs.push_back(concat(name, "=", value));
   rank.variables = {{kStrategy, flags.strategy}, {kOptions, join_texts(pairs, ",")}};
+  if (flags.on_loss) rank.variables.emplace_back("STARLING_ON_LOSS", flags.on_loss.text());
   if (given.count("STARLING_WORKERS") > 0)
     rank.variables.emplace_back("STARLING_WORKERS", std::to_string(workers));
   flags.launched = true;

@@ -6,10 +6,10 @@
 
 #include "cli/common/run_json.h"
 #include "starling/core/version.h"
-#include "starling/record/events.h"
 #include "starling/record/report.h"
+#include "starling/record/run_files.h"
 #include "starling/record/summary.h"
-#include "starling/record/trace.h"
+#include "starling/torch/reachable_run_folder.h"
 
 namespace starling::cli {
 namespace {
@@ -34,6 +34,7 @@ std::string config(const TrainPlan& plan, const std::vector<std::string>& words)
   json["optimizer"] = optimizer_json(setting.optimizer);
   json["lr_schedule"] = optim::name_of(setting.schedule);
   json["warmup"] = setting.warmup;
+  json["nonfinite"] = strategy::name_of(setting.nonfinite);
   if (setting.pace) json["pace_seconds"] = seconds_of(*setting.pace);
   if (plan.link) json["link"] = transport::text_of(*plan.link);
   json["cluster"] = cluster_json(setting.cluster);
@@ -54,11 +55,10 @@ void write_run(const TrainPlan& plan, const record::RunRecord& run, const data::
   const record::WaitAnalysis waits = record::analyse_waits(run);
   const std::string summary = record::summary_json(run, waits);
   if (plan.out) {
-    const record::RunFolder folder = record::RunFolder::existing(*plan.out);
-    folder.write("events.jsonl", [&](std::ostream& out) { record::write_events(out, run); });
-    folder.write("trace.json", [&](std::ostream& out) { record::write_trace(out, run, waits); });
+    const record::RunFolder folder = torch::reachable_run_folder(*plan.out);
     data::write_safetensors(folder.path() / "model.safetensors", model);
-    folder.write("summary.json", summary);
+    for (const std::string& failure : record::write_run_files(folder, run, waits, summary))
+      fmt::print(stderr, "starling: {}; the model is complete\n", failure);
   }
   fmt::print("{}", plan.json ? summary : record::report_text(run, waits));
   if (plan.out && !plan.json) fmt::print("files in {}\n", *plan.out);

@@ -12,6 +12,9 @@
 
 namespace starling::cli {
 
+// Exit codes of a worker that are about the run.
+inline constexpr int kBadInput = 2, kDiverged = 3;
+
 // Checks --out, creates the folder and writes run.json. None without --out.
 std::optional<record::RunFolder> open_run_folder(const TrainPlan& plan,
                                                  const std::vector<std::string>& words);

@@ -10,6 +10,7 @@
 #include "starling/launch/launcher.h"
 #include "starling/torch/model_names.h"
 #include "starling/torch/sample_count.h"
+#include "starling/torch/strategy_keys.h"
 
 namespace starling::cli {
 namespace {
@@ -75,6 +76,7 @@ void read_evaluation(const TrainFlags& flags, TrainOptions& setting) {
 void read_schedule(const TrainFlags& flags, TrainOptions& setting) {
   setting.schedule = optim::parse_schedule(flags.schedule, "--lr-schedule");
   setting.warmup = flags.warmup.value_or(0);
+  setting.nonfinite = strategy::parse_nonfinite(flags.nonfinite, "--nonfinite");
   if (setting.schedule != optim::Schedule::Kind::kConstant && !setting.epochs && !setting.steps) {
     throw InvalidArgument(
         concat("--lr-schedule: '", flags.schedule, "' needs --epochs or --steps, to know the end"));
@@ -151,6 +153,7 @@ TrainPlan plan_flags(const TrainFlags& flags, const std::vector<std::string>& ow
   plan.out = flags.out ? flags.out : flags.resume;
   plan.force = flags.force || (flags.resume && !flags.out);
   plan.json = flags.json;
+  plan.setting.record = flags.record.value_or({});
   if (flags.force && !flags.out) throw InvalidArgument("--force needs --out, whose files it replaces");
   setting.model = flags.model;
   setting.optimizer = read_optimizer(flags);
@@ -161,6 +164,7 @@ TrainPlan plan_flags(const TrainFlags& flags, const std::vector<std::string>& ow
   read_evaluation(flags, setting);
   read_schedule(flags, setting);
   read_checks(flags, plan, setting);
+  plan.end_on_loss = flags.on_loss.optional();
   plan.link = flags.link.optional();
   read_feed(flags, plan);
   return plan;
@@ -175,7 +179,9 @@ TrainPlan plan_training(const TrainFlags& flags, const std::vector<std::string>&
 void check_resume(const TrainPlan& plan) {
   if (!plan.setting.resume) return;
   const data::CheckpointFiles files(*plan.setting.resume);
-  files.latest(torch::run_keys(plan.setting, check_data(plan), plan.strategy->name, plan.workers));
+  data::RunKeys keys = torch::run_keys(plan.setting, data::load(plan.data, "--data"));
+  keys.merge(torch::strategy_keys(plan.strategy->name, plan.options, plan.workers));
+  files.complete(keys);
 }
 
 void load_data(TrainPlan& plan) {

@@ -17,6 +17,7 @@ struct TrainPlan {
   const strategy::StrategyEntry* strategy = nullptr;
   strategy::OptionTexts options;
   int workers = 4;
+  std::optional<bool> end_on_loss;  // for the launcher, which tells the workers
   std::optional<transport::Link> link;
   std::string data;  // its name
   std::optional<std::string> out;

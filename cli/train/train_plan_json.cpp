@@ -79,6 +79,12 @@ void each_field(Spec& optimizer, const auto& visit) {
   visit("clip_norm", optimizer.clip_norm);
 }
 
+template <SpecOf<record::RecordPlan> Spec>
+void each_field(Spec& record, const auto& visit) {
+  visit("mode", record.mode);
+  visit("spans", record.spans);
+}
+
 template <SpecOf<torch::TrainOptions> Spec>
 void each_field(Spec& setting, const auto& visit) {
   visit("model", setting.model);
@@ -89,6 +95,7 @@ void each_field(Spec& setting, const auto& visit) {
   visit("optimizer", setting.optimizer);
   visit("schedule", setting.schedule);
   visit("warmup", setting.warmup);
+  visit("nonfinite", setting.nonfinite);
   visit("epochs", setting.epochs);
   visit("steps", setting.steps);
   visit("until", setting.until);
@@ -104,6 +111,7 @@ void each_field(Spec& setting, const auto& visit) {
   visit("checkpoint_every", setting.checkpoint_every);
   visit("checkpoints", setting.checkpoints);
   visit("resume", setting.resume);
+  visit("record", setting.record);
 }
 
 // The strategy stands for itself by its name.

@@ -1,5 +1,6 @@
 // The program starling-trainer: one worker of `starling train`, which starts or becomes it and hands it the
-// plan of the run. Exit codes as those of starling; 130 after Ctrl-C, 143 after SIGTERM.
+// plan of the run. Exit codes as those of starling; 3 if the run diverged, 75 if the other workers went on
+// without this one, 130 after Ctrl-C, 143 after SIGTERM.
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +15,8 @@
 #include "cli/trainer/plain_loops.h"
 #include "starling/core/error.h"
 #include "starling/join/run_context.h"
+#include "starling/membership/membership.h"
+#include "starling/record/summary.h"
 #include "starling/torch/trainer.h"
 
 namespace starling::cli {
@@ -44,19 +47,36 @@ void load_data(Rank rank, TrainPlan& plan) {
   }
 }
 
+// Whether a worker has stopped the run. It may be another one than this.
+bool tell_stop(const record::RunRecord& run) {
+  for (const record::RankRecord& record : run.ranks) {
+    if (record.journal.stopped.empty()) continue;
+    std::fprintf(stderr, "starling: %s\n", record.journal.stopped.c_str());
+    return true;
+  }
+  return false;
+}
+
 int run(const TrainPlan& plan) {
   join::RunContext context;
-  TrainProgress line(plan, context.environment().rank == 0 && !plan.json);
+  TrainProgress line(plan, !plan.json);
   torch::TrainListener listener;
   listener.interrupted = &interrupted;
   listener.show = [&line](const std::vector<session::Progress>& all, Duration elapsed) {
     line.show(all, elapsed);
   };
   listener.remark = [](const std::string& text) { std::fprintf(stderr, "starling: %s\n", text.c_str()); };
+  listener.write = [&](const torch::TrainResult& result) {
+    line.end();
+    write_run(plan, result.run, result.model);
+  };
   const auto result = torch::train(context, plan.setting, listener);
-  line.end();
-  if (result) write_run(plan, result->run, result->model);
-  return interrupted ? 128 + signal_number : 0;
+  if (interrupted) return 128 + signal_number;
+  if (result && tell_stop(result->run)) return 1;
+  if (!result || !record::diverged(result->run)) return 0;
+  std::fprintf(stderr,
+               "starling: the run has diverged: its loss is no longer a number; a smaller --lr may help\n");
+  return kDiverged;
 }
 
 // `--plan DESCRIPTOR` is how `starling train` hands its plan over; only plain loops take flags.
@@ -87,7 +107,7 @@ int read_and_run(Rank rank, int argc, char** argv) {
 // and report themselves only if they still live then.
 void tell_loss(const PeerLost& loss, const join::RunEnvironment& environment) {
   const bool ours = !environment.arena.empty();
-  const Rank speaker = !ours && loss.rank == 0 ? 1 : 0;
+  const Rank speaker = loss.rank == 0 ? 1 : 0;
   if (environment.rank != speaker && ours) return;
   if (environment.rank != speaker) let_first_rank_speak();
   std::fprintf(stderr, "starling: %s\n", loss.what());
@@ -102,9 +122,12 @@ int main(int argc, char** argv) {
     return read_and_run(rank, argc, argv);
   } catch (const PeerLost& error) {
     tell_loss(error, environment);
+  } catch (const membership::Excluded& error) {
+    std::fprintf(stderr, "starling: %s\n", error.what());
+    return join::kExcludedExitCode;
   } catch (const InvalidArgument& error) {
     std::fprintf(stderr, "starling: %s\n", error.what());
-    return 2;
+    return kBadInput;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "starling: worker %d: %s\n", rank, error.what());
   }

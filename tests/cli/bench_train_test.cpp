@@ -127,9 +127,6 @@ TEST(BenchTrain, MeasuresWithoutDdp) {
   const Ran ran = run_program({"bench", "train", "--steps", "5", "--rounds", "1", "--workers", "2",
                                "--strategies", "allreduce,allreduce --schedule ddp", "--json", "-"},
                               {"STARLING_PYTHON=/nonexistent/python"});
-  // Beside other tests a contestant may seem faster than the machine; then that must be said.
-  const bool believed = ran.err.find("or the machine was not quiet\n") == std::string::npos;
-  ASSERT_EQ(ran.exit_code, believed ? 0 : 1) << ran.err;
   EXPECT_NE(ran.err.find("ddp is missing: no Python with PyTorch"), std::string::npos) << ran.err;
   const Json json = Json::parse(ran.out);
   EXPECT_TRUE(json["missing"].contains("ddp"));
@@ -138,12 +135,18 @@ TEST(BenchTrain, MeasuresWithoutDdp) {
   EXPECT_EQ(json["results"][1]["system"], "plain");
   EXPECT_EQ(json["results"][2]["workers"], 1);
   EXPECT_EQ(json["results"][3]["slow"], Json({1, 1}));
+  // Beside other tests a contestant may seem faster than the machine: exactly then the benchmark fails, and
+  // says so.
+  bool possible = true;
   for (const Json& row : json["results"]) {
     EXPECT_GT(row["samples_per_second"], 0);
     EXPECT_GT(row["efficiency"], 0);
-    EXPECT_TRUE(row["possible"] == true || !believed);
+    EXPECT_EQ(row["possible"], row["efficiency"] <= 1.1);
     EXPECT_TRUE(row["vs_ddp"].is_null());
+    possible = possible && row["possible"] == true;
   }
+  EXPECT_EQ(ran.exit_code, possible ? 0 : 1) << ran.err;
+  EXPECT_EQ(ran.err.find("or the machine was not quiet\n") == std::string::npos, possible) << ran.err;
 }
 
 }  // namespace

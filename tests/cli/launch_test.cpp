@@ -1,11 +1,16 @@
 // `starling launch` as its users see it.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 
+#include "starling/core/process_identity.h"
 #include "starling/core/text.h"
 #include "tests/cli/program.h"
+#include "tests/support/temporary_folder.h"
 
 namespace starling::cli {
 namespace {
@@ -46,8 +51,36 @@ TEST(Launch, ReturnsTheExitCodeOfTheFirstThatFails) {
 
 TEST(Launch, NamesTheSignal) {
   const Ran ran = launch({"-n", "2"}, "if [ $STARLING_RANK = 0 ]; then kill -9 $$; fi");
+  EXPECT_EQ(ran.exit_code, 0) << "the other has ended well";
+  EXPECT_EQ(ran.err, "starling: rank 0 ended with signal 9 (Killed); the others go on\n");
+}
+
+TEST(Launch, ALostWorkerEndsTheRunIfThatIsWanted) {
+  setenv("STARLING_ON_LOSS", "end", 1);
+  const Ran ran = launch({"-n", "2"}, "if [ $STARLING_RANK = 0 ]; then kill -9 $$; fi");
+  setenv("STARLING_ON_LOSS", "stay", 1);
+  const Ran refused = launch({"-n", "2"}, "true");
+  unsetenv("STARLING_ON_LOSS");
   EXPECT_EQ(ran.exit_code, 137);
   EXPECT_EQ(ran.err, "starling: rank 0 ended with signal 9 (Killed)\n");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_EQ(refused.err, "starling: STARLING_ON_LOSS: 'stay'; allowed: go-on, end\n");
+}
+
+// The flag wins over the variable, and the workers are told.
+TEST(Launch, AFlagSaysWhatALossDoes) {
+  const char* const loses = "echo $STARLING_ON_LOSS; if [ $STARLING_RANK = 0 ]; then kill -9 $$; fi";
+  const Ran ends = launch({"-n", "2", "--on-loss", "end"}, loses);
+  setenv("STARLING_ON_LOSS", "end", 1);
+  const Ran goes_on = launch({"-n", "2", "--on-loss", "go-on"}, loses);
+  unsetenv("STARLING_ON_LOSS");
+  EXPECT_EQ(ends.exit_code, 137);
+  EXPECT_EQ(ends.err, "starling: rank 0 ended with signal 9 (Killed)\n");
+  EXPECT_EQ(goes_on.exit_code, 0);
+  EXPECT_EQ(sorted_lines(goes_on.out), (Words{"[0] go-on", "[1] go-on"}));
+  const Ran refused = launch({"--on-loss", "stay"}, "true");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_EQ(refused.err, "starling: --on-loss: 'stay'; allowed: go-on, end\n");
 }
 
 TEST(Launch, GoesOnWithoutAWorkerWhereTheStrategyDoes) {
@@ -58,6 +91,19 @@ TEST(Launch, GoesOnWithoutAWorkerWhereTheStrategyDoes) {
   EXPECT_EQ(sorted_lines(ran.out), (Words{"[0] done", "[1] done"}));
 }
 
+// The death of the first is as that of any other.
+TEST(Launch, GoesOnWithoutTheFirst) {
+  const Ran ran = launch({"-n", "2", "--strategy", "ripples"},
+                         "if [ $STARLING_RANK = 0 ]; then kill -9 $$; fi; echo done");
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.err, "starling: rank 0 ended with signal 9 (Killed); the others go on\n");
+  EXPECT_EQ(ran.out, "[1] done\n");
+}
+
+TEST(Launch, DoesNotEndWellIfNoWorkerDoes) {
+  EXPECT_EQ(launch({"-n", "2", "--strategy", "dpsgd"}, "exit 7").exit_code, 7);
+}
+
 TEST(Launch, LeavesNoChildrenBehind) {
   const Ran ran = launch({"-n", "1"}, "sleep 1000 & echo $!");
   EXPECT_EQ(ran.exit_code, 0);
@@ -66,6 +112,35 @@ TEST(Launch, LeavesNoChildrenBehind) {
   const Ran look =
       launch({"-n", "1"}, "grep State /proc/" + pid + "/status 2>/dev/null | grep -v zombie; true");
   EXPECT_EQ(look.out, "");
+}
+
+// Reads the pid that a script has written; 0 before.
+pid_t pid_in(const std::string& file) {
+  pid_t pid = 0;
+  std::ifstream(file) >> pid;
+  return pid;
+}
+
+// The shell dies with the launcher; what it has started is behind it.
+TEST(Launch, LeavesNoGrandchildrenBehindWhenItIsKilled) {
+  const testing::TemporaryFolder folder;
+  const std::string file = folder.path() + "/pid";
+  RunningProgram program(
+      {"launch", "-n", "1", "--", "sh", "-c",
+       concat("sleep 1000 & echo $! > ", file, ".part; mv ", file, ".part ", file, "; wait")});
+  while (pid_in(file) == 0 && !program.ended()) usleep(1'000);
+  const pid_t grandchild = pid_in(file);
+  ASSERT_GT(grandchild, 0) << program.wait().err;
+  kill(program.pid(), SIGKILL);
+  while (identity_of(grandchild).valid()) usleep(1'000);
+}
+
+// A descendant that has left its group holds the output open.
+TEST(Launch, DoesNotWaitForAProcessThatHasDetachedItself) {
+  const Ran ran = launch({"-n", "1"}, "setsid sleep 1000 & echo $!");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  ASSERT_TRUE(ran.out.starts_with("[0] ")) << ran.out;
+  EXPECT_EQ(kill(std::stoi(ran.out.substr(4)), SIGKILL), 0);
 }
 
 TEST(Launch, RefusesBadInput) {

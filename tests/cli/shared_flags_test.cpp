@@ -94,6 +94,8 @@ constexpr const char* kFlagValues[] = {"",
                                        "-0.5",
                                        "1e13",
                                        "nan",
+                                       "go-on",
+                                       "end",
                                        "dir/file"};
 
 TEST(SharedFlags, HaveOneGrammarInAllCommands) {
@@ -118,6 +120,7 @@ TEST(SharedFlags, HaveOneGrammarInAllCommands) {
     EXPECT_EQ(places.count(flag), 1U) << flag;
   EXPECT_EQ(places.at("--workers").size(), 4U);
   EXPECT_EQ(places.at("--slow").size(), 3U);
+  EXPECT_EQ(places.at("--on-loss").size(), 3U);
 }
 
 TEST(SharedFlags, TakeAndRefuseWhatTheirHelpSays) {
@@ -132,6 +135,8 @@ TEST(SharedFlags, TakeAndRefuseWhatTheirHelpSays) {
   EXPECT_EQ(says("--slow", "0:3,1"), "'1' is not WORKER:FACTOR, WORKER:FACTOR@FROM or WORKER:FACTOR@FROM-TO");
   EXPECT_EQ(says("--steps", "0"), "'0' is not a whole number from 1 to 1000000000");
   EXPECT_EQ(says("--workers", "x"), "'x' is not a whole number");
+  EXPECT_EQ(says("--on-loss", "end"), "");
+  EXPECT_EQ(says("--on-loss", "stay"), "'stay'; allowed: go-on, end");
   EXPECT_EQ(says("--momentum", "2"), "'2' is not a number from 0 to 1");
 }
 

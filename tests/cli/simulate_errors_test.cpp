@@ -24,7 +24,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Bad{"--steps 0", "'0'", "from 1 to 1000000000"}, Bad{"--steps -5", "'-5'", "from 1 to"},
         Bad{"--steps=", "--steps: ''", "from 1 to"}, Bad{"--steps 1e3", "'1e3'", "whole number"},
-        Bad{"--steps 1000000000 --workers 100000", "1000000000 of each of 100000", "are available"},
+        Bad{"--record full:1000000000 --steps 1000000000 --workers 1000", "1000000000 steps of each of 1000",
+            "allowed: summary, off, a smaller limit"},
+        Bad{"--record some", "'some'", "full, full:SPANS, summary, off"}, Bad{"--record full:3", "3", "64"},
         Bad{"--steps 3 --steps 4", "--steps", "received 2"}, Bad{"--time 0", "'0'", "more than 0"},
         Bad{"--time -1s", "'-1s'", "a number from 0"}, Bad{"--time 100y", "'100y'", "ns, us, ms, s, m or h"},
         Bad{"--time 1e30", "'1e30'", "73 years"}, Bad{"--time=", "--time: ''", "seconds"},
@@ -74,6 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"--slow 0:4@9s-3s", "'0:4@9s-3s'", "the end, 3 s"}, Bad{"--pause 0", "'0'", "WORKER@FROM"},
         Bad{"--link-slow 9:2", "'9:2'", "hosts 0 to 3"}, Bad{"--kill 0", "'0'", "WORKER@AT"},
         Bad{"--kill 7@1s", "'7@1s'", "workers 0 to 3"}, Bad{"--kill 0@0s", "'0@0s'", "after it joins"},
+        Bad{"--stop 0", "'0'", "WORKER@FROM"}, Bad{"--cut 7@1s", "'7@1s'", "hosts 0 to 3"},
         Bad{"--kill 0@1s --kill 0@2s", "'0@2s'", "killed twice"},
         Bad{"--join 3@1s", "worker 3 joins later", "allowed with ps"},
         Bad{"--strategy ps --workers 1 --join 0@1s", "--join", "nobody is there at the start"},

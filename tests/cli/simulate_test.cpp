@@ -140,14 +140,15 @@ TEST(Simulate, DeathsThatEndTheOthersAreFailures) {
   EXPECT_EQ(summary_of("--strategy ps --kill 2@3s")["ended"], Json({{"2", "killed at 3 s"}}));
   EXPECT_EQ(summary_of("--strategy ps --mode asp --pause 2@3s")["ended"],
             Json({{"2", "its step 30 never ends"}}));
-  for (const char* flags : {"--kill 2@3s", "--strategy ps --server beside --kill 0@3s", "--pause 2@3s"}) {
+  EXPECT_EQ(summary_of("--kill 2@3s")["ended"], Json({{"2", "killed at 3 s"}}));
+  for (const char* flags : {"--strategy ps --server beside --kill 0@3s", "--pause 2@3s"}) {
     const Ran ran = run_program(simulate(flags));
     EXPECT_EQ(ran.exit_code, 1) << flags;
     EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1);
     EXPECT_EQ(ran.err.find("starling: worker "), 0U) << ran.err;
     EXPECT_NE(ran.out.find("final loss"), std::string::npos) << "the table is printed nevertheless";
   }
-  const Ran study = run_program(simulate("--kill 2@3s --seeds 4..6"));
+  const Ran study = run_program(simulate("--pause 2@3s --seeds 4..6"));
   EXPECT_EQ(study.exit_code, 1);
   EXPECT_EQ(study.err.find("starling: seed 4: worker "), 0U) << study.err;
 }
@@ -165,6 +166,16 @@ TEST(Simulate, AnInterruptedRunLeavesItsSettingsOnly) {
   waitpid(pid, &status, 0);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
   EXPECT_EQ(files_in(out), "run.json");
+}
+
+TEST(Simulate, ALossEndsTheRunIfThatIsWanted) {
+  const std::string flags = "--strategy allreduce --workers 3 --steps 20 --kill 1@0.55s --json";
+  EXPECT_EQ(run_program(simulate(flags)).exit_code, 0);
+  EXPECT_EQ(run_program(simulate(flags + " --on-loss go-on")).exit_code, 0);
+  const Ran ends = run_program(simulate(flags + " --on-loss end"));
+  EXPECT_NE(ends.exit_code, 0);
+  EXPECT_NE(ends.err.find("worker 0 ended after"), std::string::npos) << ends.err;
+  EXPECT_NE(ends.err.find("rank 1 lost"), std::string::npos) << ends.err;
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"--strategy alreduce", "'alreduce'", "did you mean 'allreduce'?"},
                       Bad{"--mode asp", "--mode is an option of strategy ps", "--algorithm, --schedule"},
                       Bad{"--strategy ps --mode tsp", "'tsp'", "bsp, asp, ssp"},
+                      Bad{"--nonfinite ignore", "--nonfinite: 'ignore'", "allowed: skip, stop"},
                       Bad{"--servers 1", "--servers: '1'", "allowed with ps"},
                       Bad{"--servers 2 --strategy ps", "--servers: '2'", "from 0 to 1"},
                       Bad{"--check-sync 3 --strategy dpsgd", "--check-sync", "allowed: allreduce"},
@@ -144,9 +145,19 @@ TEST(TrainErrors, RefusesToGoOnWithAnotherRun) {
            {"--model mlp --workers 2 --batch 16", "batch 32", "this run has 16"},
            {"--model mlp --workers 2 --seed 2", "seed 1", "this run has 2"},
            {"--model mlp --workers 2 --optimizer adam", "optimizer sgd", "this run has adam"},
-           {"--model mlp --workers 2 --strategy dpsgd", "strategy allreduce", "this run has dpsgd"}}) {
+           {"--model mlp --workers 2 --strategy dpsgd", "strategy allreduce", "this run has dpsgd"},
+           {"--model mlp --workers 2 --algorithm ring", "strategy options ", "algorithm=ring"}}) {
     expect_refused(train(concat(other, data, " --steps 4 --resume ", run)), value, saved);
   }
+  // As many pictures, one of them another.
+  std::fstream pictures(folder.path() + "/pictures/train-images-idx3-ubyte",
+                        std::ios::in | std::ios::out | std::ios::binary);
+  ASSERT_TRUE(pictures.is_open());
+  pictures.seekp(1000);
+  pictures.put('x');
+  pictures.close();
+  expect_refused(train(concat("--model mlp --workers 2 --steps 4 --resume ", run, data)), "data #",
+                 "this run has #");
   EXPECT_EQ(files_below(run), files);
   EXPECT_EQ(model_of(run), model);
 }

@@ -21,27 +21,6 @@ constexpr int kWorkers = 3;
 // Most of a step is slept, so that many of these runs fit on a small machine.
 constexpr const char* kKilledRun = "--model mlp --workers 3 --batch 8 --pace 20ms";
 
-// The value of the variable in a process's environment; empty if it is not set.
-std::string variable_of(const fs::path& process, const std::string& name) {
-  for (const std::string& word : split(bytes_of(process / "environ"), '\0')) {
-    if (word.starts_with(name + "=")) return word.substr(name.size() + 1);
-  }
-  return "";
-}
-
-// The processes, by rank, of the run that process `launcher` has started.
-std::map<int, pid_t> processes_of(pid_t launcher) {
-  std::map<int, pid_t> processes;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string arena = variable_of(entry.path(), "STARLING_ARENA");
-    if (!arena.starts_with(concat("starling-", launcher, "-"))) continue;
-    processes[std::stoi(variable_of(entry.path(), "STARLING_RANK"))] = std::stoi(name);
-  }
-  return processes;
-}
-
 std::set<std::string> shared_memory() {
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator("/dev/shm")) names.insert(entry.path().filename().string());
@@ -63,11 +42,13 @@ struct Case {
   bool goes_on;
 };
 
-constexpr Case kCases[] = {{"allreduce", 0, false},
-                           {"dpsgd", 1, true},
-                           {"ps --mode asp --servers 1", 1, true},
+constexpr Case kCases[] = {{"allreduce", 0, true},
+                           {"dear", 0, true},
+                           {"dpsgd", 0, true},
+                           {"ps --mode asp --servers 1", 0, true},
                            {"ps --mode bsp --servers 0", 1, true},
-                           {"local-sgd --period 4", 0, false}};
+                           {"local-sgd --period 4", 0, true},
+                           {"ripples", 0, true}};
 
 void expect_end(const Ran& ran, const Case& of, int rank, const std::string& out) {
   const std::string line = concat("starling: rank ", rank, " ended with signal 9 (Killed)",
@@ -88,7 +69,7 @@ struct Tally {
 
 // A run has to begin with all of them: a process that dies while they meet ends it, whatever the strategy.
 bool ended_before_it_began(const Ran& ran, int rank, const std::string& out) {
-  return ran.exit_code == 1 && !fs::exists(out + "/summary.json") &&
+  return ran.exit_code != 0 && !fs::exists(out + "/summary.json") &&
          ran.err.find(concat("starling: rank ", rank, " ended with signal 9 (Killed)")) != std::string::npos;
 }
 
@@ -140,6 +121,20 @@ TEST(TrainKill, ARandomWorkerAtARandomTime) {
   EXPECT_GT(tally.training, 0);
 }
 
+// The next worker goes on with the curve and the checkpoints, and writes the files.
+TEST(TrainKill, WorkerZeroAtARandomTime) {
+  STARLING_NEEDS_TRAINER();
+  Tally tally;
+  for (const std::uint64_t run : {1, 2, 3}) {
+    const Case of{run == 2 ? "dpsgd" : "ripples", 0, true};
+    const auto delay = static_cast<useconds_t>(Random(run).below(3'000'000));
+    SCOPED_TRACE(concat(of.strategy, ", after ", delay, " us"));
+    kill_one(of, 0, delay, true, tally);
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(tally.training, 0);
+}
+
 TEST(TrainKill, AsTheFlagsSay) {
   STARLING_NEEDS_TRAINER();
   for (const Case& of : {kCases[0], kCases[1]}) {
@@ -152,6 +147,53 @@ TEST(TrainKill, AsTheFlagsSay) {
     expect_end(ran, of, 2, out);
   }
 }
+
+TEST(TrainKill, EndsAtALossIfThatIsWanted) {
+  STARLING_NEEDS_TRAINER();
+  const TemporaryFolder folder;
+  const std::string out = folder.path() + "/run";
+  const Ran ran = run_program(train(
+      concat(kKilledRun, few_pictures(folder), " --steps 1000 --kill 2@0.3s --on-loss end --out ", out)));
+  expect_end(ran, {"allreduce", 0, false}, 2, out);
+}
+
+struct Loss {
+  const char* strategy;
+  int victim;
+};
+
+class ResumeAfterLoss : public ::testing::TestWithParam<Loss> {};
+
+// The checkpoint of step 50 is that of the two that are left, and all three go on from it.
+TEST_P(ResumeAfterLoss, GoesOnWithAllWorkers) {
+  STARLING_NEEDS_TRAINER();
+  const auto [strategy, victim] = GetParam();
+  const TemporaryFolder folder;
+  const std::string out = folder.path() + "/run";
+  const std::string flags =
+      concat(kKilledRun, few_pictures(folder), " --checkpoint-every 5 --strategy ", strategy, " --steps ");
+  const Ran killed = run_program(train(concat(flags, "50 --kill ", victim, "@0.3s --out ", out)));
+  EXPECT_EQ(killed.exit_code, 0) << killed.err;
+  const auto latest = [&] { return Json::parse(bytes_of(out + "/checkpoints/latest.json")); };
+  EXPECT_EQ(latest()["step"], 50);
+  EXPECT_EQ(latest()["ranks"], victim == 0 ? Json({1, 2}) : Json({0, 1}));
+
+  const Ran resumed = run_program(train(concat(flags, "60 --json --resume ", out)));
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  const std::string remark =
+      concat("the checkpoint of step 50 has no part of worker ", victim,
+             ", which was lost; it begins with the part of worker ", victim == 0 ? 1 : 0, "\n");
+  const std::size_t said = resumed.err.find(remark);
+  EXPECT_NE(said, std::string::npos) << resumed.err;
+  EXPECT_EQ(resumed.err.find(remark, said + 1), std::string::npos) << resumed.err;
+  EXPECT_EQ(Json::parse(resumed.out)["steps_per_worker"], Json({10, 10, 10}));
+  EXPECT_EQ(latest()["step"], 60);
+  EXPECT_EQ(latest()["ranks"], Json({0, 1, 2}));
+}
+
+INSTANTIATE_TEST_SUITE_P(TrainKill, ResumeAfterLoss,
+                         ::testing::Values(Loss{"allreduce", 2}, Loss{"allreduce --shards dynamic", 2},
+                                           Loss{"ripples", 0}, Loss{"ps --mode ssp --servers 1", 0}));
 
 }  // namespace
 }  // namespace starling::cli

@@ -30,6 +30,7 @@ torch::TrainOptions all_options() {
                        .clip_norm = 5};
   setting.schedule = optim::Schedule::Kind::kCosine;
   setting.warmup = 11;
+  setting.nonfinite = strategy::NonFinite::kStop;
   setting.epochs = 2;
   setting.steps = 100;
   setting.until = milliseconds(1234);
@@ -54,6 +55,7 @@ torch::TrainOptions all_options() {
   setting.checkpoint_every = 10;
   setting.checkpoints = "a/checkpoints";
   setting.resume = "b/checkpoints";
+  setting.record = {record::RecordMode::kFull, 1000};
   return setting;
 }
 

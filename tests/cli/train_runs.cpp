@@ -17,6 +17,14 @@ void expect_silent(const Ran& ran, const std::string& flags) {
   EXPECT_EQ(ran.err, "") << flags;
 }
 
+// The value of the variable in a process's environment; empty if it is not set.
+std::string variable_of(const fs::path& process, const std::string& name) {
+  for (const std::string& word : split(bytes_of(process / "environ"), '\0')) {
+    if (word.starts_with(name + "=")) return word.substr(name.size() + 1);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string few_pictures(const testing::TemporaryFolder& folder) {
@@ -45,6 +53,18 @@ Json trained(const std::string& flags) {
   EXPECT_EQ(ran.exit_code, 0) << flags << "\n" << ran.err;
   expect_silent(ran, flags);
   return Json::parse(ran.out, nullptr, false);
+}
+
+std::map<int, pid_t> processes_of(pid_t launcher) {
+  std::map<int, pid_t> processes;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string arena = variable_of(entry.path(), "STARLING_ARENA");
+    if (!arena.starts_with(concat("starling-", launcher, "-"))) continue;
+    processes[std::stoi(variable_of(entry.path(), "STARLING_RANK"))] = std::stoi(name);
+  }
+  return processes;
 }
 
 Words files_below(const std::string& folder) {

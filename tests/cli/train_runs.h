@@ -2,10 +2,12 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/types.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -50,6 +52,9 @@ inline std::string model_of(const std::string& folder) { return bytes_of(folder 
 inline Json summary_in(const std::string& folder) {
   return Json::parse(bytes_of(folder + "/summary.json"), nullptr, false);
 }
+
+// The processes, by rank, of the run that process `launcher` has started.
+std::map<int, pid_t> processes_of(pid_t launcher);
 
 // The paths of what is in it, at any depth, in order and relative to it.
 Words files_below(const std::string& folder);

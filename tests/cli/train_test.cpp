@@ -187,8 +187,61 @@ TEST_F(Train, GoesOnInTheSameFolder) {
   const Ran ran = run_program(train(concat(flags, "4 --checkpoint-every 2 --resume ", out)));
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_EQ(Json::parse(bytes_of(out + "/checkpoints/latest.json"))["step"], 4);
-  EXPECT_FALSE(fs::exists(out + "/checkpoints/step-2"));
+  EXPECT_EQ(Json::parse(bytes_of(out + "/checkpoints/latest.json"))["before"]["step"], 2);
   EXPECT_TRUE(model_of(out) == model_of(train_into(in("whole"), flags + "4")));
+}
+
+// All workers go back with the one whose part is damaged.
+TEST_F(Train, GoesBackToTheCheckpointBeforeADamagedOne) {
+  const std::string out = in("run"), flags = concat(kSmallRun, few_pictures(folder_), " --steps ");
+  train_into(out, flags + "4 --checkpoint-every 2");
+  const std::string part = out + "/checkpoints/step-4/rank-1.safetensors";
+  fs::resize_file(part, fs::file_size(part) - 1);
+  const Ran ran = run_program(train(concat(flags, "6 --json --resume ", out)));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("rank 1: "), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("the run goes on from the checkpoint before it"), std::string::npos) << ran.err;
+  EXPECT_EQ(Json::parse(ran.out)["steps_per_worker"], Json({4, 4, 4}));
+  EXPECT_TRUE(model_of(out) == model_of(train_into(in("whole"), flags + "6")));
+}
+
+// The weight decay ruins the model, whatever its gradients are.
+TEST_F(Train, SaysWhenItHasDiverged) {
+  const std::string out = in("run"),
+                    flags = concat(kSmallRun, few_pictures(folder_), " --checkpoint-every 2 --steps ");
+  train_into(out, flags + "2");
+  const Ran ran = run_program(train(concat(flags, "12 --lr 1e12 --weight-decay 1e12 --resume ", out)));
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_NE(ran.err.find("the run has diverged"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("and goes on: the model has values that are not finite"), std::string::npos)
+      << ran.err;
+  EXPECT_EQ(summary_in(out)["diverged"], true);
+  EXPECT_LT(Json::parse(bytes_of(out + "/checkpoints/latest.json"))["step"], 12);
+}
+
+TEST_F(Train, StopsIfGradientsStayNotFinite) {
+  const std::string flags = concat(kSmallRun, few_pictures(folder_), " --lr 1e12 --steps 40");
+  const Ran ran = run_program(train(flags));
+  EXPECT_EQ(ran.exit_code, 1) << ran.err;
+  EXPECT_NE(ran.err.find("is not finite; the step weighs nothing"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("the gradients of 10 steps in a row are not finite"), std::string::npos) << ran.err;
+  const Ran first = run_program(train(flags + " --nonfinite stop"));
+  EXPECT_EQ(first.exit_code, 1) << first.err;
+  EXPECT_NE(first.err.find("is not finite; the run stops"), std::string::npos) << first.err;
+}
+
+// As on a full disk: one worker cannot write, so that checkpoint is skipped, and the run goes on.
+TEST_F(Train, GoesOnWithoutACheckpointThatCannotBeWritten) {
+  const std::string out = in("run"), flags = concat(kSmallRun, few_pictures(folder_), " --steps ");
+  train_into(out, flags + "2 --checkpoint-every 2");
+  fs::create_directories(out + "/checkpoints/step-4/rank-1.safetensors/in the way");
+  const Ran ran = run_program(train(concat(flags, "6 --checkpoint-every 2 --resume ", out)));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("rank 1 cannot save step 4, and goes on: cannot write"), std::string::npos)
+      << ran.err;
+  const Json latest = Json::parse(bytes_of(out + "/checkpoints/latest.json"));
+  EXPECT_EQ(latest["step"], 6);
+  EXPECT_EQ(latest["before"]["step"], 2);
 }
 
 // A process that has the folder's name among its words.
@@ -223,7 +276,7 @@ TEST_F(Train, AKilledRunGoesOn) {
     EXPECT_EQ(Json::parse(ran.out)["steps_per_worker"], Json({2, 2, 2}));
     EXPECT_EQ(Json::parse(bytes_of(latest))["step"], step + 2);
     const Words left = files_below(out + "/checkpoints");
-    EXPECT_EQ(left.size(), 1 + 3U) << join_texts(left);
+    EXPECT_EQ(left.size(), 1 + 2 * 3U) << join_texts(left);
   }
 }
 

@@ -1,12 +1,14 @@
 # The front door. Every target first makes sure that the machine has what it needs.
 
 JOBS ?= $(shell nproc)
+# Many tests wait for processes: one more than there are cores keeps them busy.
+TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 PREFIX ?= /usr/local
 # Passed on only when given, as in `make test STARLING_WERROR=OFF`.
 CONFIGURE_FLAGS = $(if $(STARLING_WERROR),-D STARLING_WERROR=$(STARLING_WERROR))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-lint configure build demo test bench bench-ripples bench-dear format lint install clean
+.PHONY: help setup setup-lint configure build demo test bench bench-ripples bench-dear docs format lint model-check install clean
 
 help:
 	@echo "make build                 the program build/starling, tests, benchmarks and examples"
@@ -15,8 +17,10 @@ help:
 	@echo "make bench                 run all benchmarks"
 	@echo "make bench-ripples         the table of the Ripples paper again, simulated and real: a quarter of an hour"
 	@echo "make bench-dear            the table of the DeAR paper again, simulated: a quarter of an hour"
+	@echo "make docs                  write the tables of docs/strategies as the program prints them"
 	@echo "make format                format the C++ sources in place"
 	@echo "make lint                  formatting, layers, clang-tidy"
+	@echo "make model-check           the agreed membership, checked with spin: under two minutes"
 	@echo "make install PREFIX=...    install the program, the library and its CMake package"
 	@echo "make clean                 remove all build folders"
 
@@ -44,7 +48,7 @@ demo: configure
 
 # CTest counts a skipped test as a success; check_labels does not let a whole group of tests vanish like that.
 test: build
-	@ctest --preset release --parallel $(JOBS) --output-junit test_results.xml
+	@ctest --preset release --parallel $(TEST_JOBS) --output-junit test_results.xml
 	@tools/check_labels build/test_results.xml
 
 bench: build
@@ -57,6 +61,10 @@ bench-ripples: build
 bench-dear: build
 	bench/papers/dear
 
+docs: configure
+	@cmake --build --preset release --parallel $(JOBS) --target programs
+	@tools/write_strategy_tables
+
 format: setup-lint
 	@tools/format
 
@@ -64,6 +72,10 @@ lint: setup-lint
 	@tools/format --check
 	@tools/check_layers
 	@tools/tidy
+
+model-check:
+	@tools/setup model
+	@tools/model_check
 
 install: build
 	@cmake --install build --prefix "$(PREFIX)"

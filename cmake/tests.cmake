@@ -4,12 +4,20 @@ include(GoogleTest)
 find_package(GTest REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
+# Tests need not be fast, and what is not optimised much compiles in two thirds of the time. Of a test, a sanitizer
+# names the function only.
+set(test_options $<$<NOT:$<CONFIG:Debug>>:-O1>)
+if(STARLING_SANITIZE)
+  list(APPEND test_options -g0)
+endif()
+
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
 if(support_sources)
   add_library(test_support STATIC ${support_sources})
   # Alone in its object, which a program with worlds of its own does not link.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/worlds.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   compile_by_folder(test_support)
+  target_compile_options(test_support PRIVATE ${test_options})
   target_link_libraries(test_support PRIVATE starling_options PUBLIC starling::engine GTest::gtest GTest::gmock)
 else()
   add_library(test_support INTERFACE)
@@ -26,10 +34,39 @@ if(NOT TARGET starling_torch)
   list(REMOVE_ITEM test_folders torch)
 endif()
 
+# Whether the tests of a folder, or what they test, have threads.
+function(find_threads folder result)
+  set(parts ${PROJECT_SOURCE_DIR}/tests/${folder} ${PROJECT_SOURCE_DIR}/starling/${folder} ${PROJECT_SOURCE_DIR}/${folder})
+  set(${result} FALSE PARENT_SCOPE)
+  foreach(part IN LISTS parts)
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS ${part}/*.h ${part}/*.cpp)
+    foreach(file IN LISTS files)
+      file(STRINGS ${file} lines REGEX "^#include <(thread|future|mutex|condition_variable)>")
+      if(lines)
+        set(${result} TRUE PARENT_SCOPE)
+        return()
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+# The thread sanitizer has nothing to see in a program that has one thread.
+if(STARLING_SANITIZE STREQUAL "thread")
+  foreach(folder IN LISTS test_folders)
+    find_threads(${folder} has_threads)
+    if(NOT has_threads)
+      list(REMOVE_ITEM test_folders ${folder})
+      list(APPEND absent_sources tests/${folder}/)
+    endif()
+  endforeach()
+  message(STATUS "Tests with threads: ${test_folders}")
+endif()
+
 foreach(folder IN LISTS test_folders)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp)
   add_executable(${folder}_test ${sources})
   compile_by_folder(${folder}_test)
+  target_compile_options(${folder}_test PRIVATE ${test_options})
   set_target_properties(${folder}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   # gtest_main comes last, so that a main in tests/support takes precedence.
   target_link_libraries(${folder}_test PRIVATE starling_options test_support nlohmann_json::nlohmann_json
@@ -64,6 +101,7 @@ if(STARLING_HAS_MPI AND NOT STARLING_SANITIZE STREQUAL "thread")
   file(GLOB conformance_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/transport/conformance*_test.cpp)
   add_executable(mpi_conformance ${conformance_sources} ${PROJECT_SOURCE_DIR}/tests/spmd/mpi_worlds.cpp)
   compile_by_folder(mpi_conformance)
+  target_compile_options(mpi_conformance PRIVATE ${test_options})
   set_target_properties(mpi_conformance PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(mpi_conformance PRIVATE starling_options test_support)
   # More processes than cores: one that waits must not keep the others from running.
@@ -88,6 +126,15 @@ if(TARGET starling-trainer AND NOT STARLING_SANITIZE)
   add_test(NAME torch.safetensors COMMAND ${torch_python} ${PROJECT_SOURCE_DIR}/tests/torch/safetensors_test.py
     $<TARGET_FILE:starling_cli>)
   set_tests_properties(torch.safetensors PROPERTIES LABELS torch TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()
+
+# Random faults on real processes. Most of the time is slept.
+if(TARGET starling-trainer AND NOT STARLING_SANITIZE)
+  foreach(strategy ripples ps allreduce dear)
+    add_test(NAME torch.soak_${strategy} COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/soak
+      --program $<TARGET_FILE:starling_cli> --strategy ${strategy} --seconds 12)
+    set_tests_properties(torch.soak_${strategy} PROPERTIES LABELS torch TIMEOUT 120)
+  endforeach()
 endif()
 
 # The files, checkpoints and final model of a user's own program.
@@ -123,16 +170,18 @@ endif()
 add_test(NAME lint.layers COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/check_layers)
 add_test(NAME lint.layers_checker COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/check_layers_test.py)
 add_test(NAME lint.labels_checker COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/check_labels_test.py)
+add_test(NAME lint.tidy COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/tidy_test.py)
 add_test(NAME lint.overlap_checker COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/check_overlap_test.py)
 add_test(NAME lint.replay_tables COMMAND Python3::Interpreter
   ${PROJECT_SOURCE_DIR}/tests/tools/make_replay_tables_test.py)
 add_test(NAME lint.timeline COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/timeline_test.py)
+add_test(NAME lint.soak COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/soak_test.py)
 add_test(NAME lint.charts COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/svg_chart_test.py)
 add_test(NAME lint.sources_checker COMMAND ${CMAKE_COMMAND}
   -D MODULES=${PROJECT_SOURCE_DIR}/cmake -D WORK=${PROJECT_BINARY_DIR}/check_sources_test
   -P ${PROJECT_SOURCE_DIR}/tests/cmake/check_sources_test.cmake)
 set_tests_properties(lint.layers lint.layers_checker lint.labels_checker lint.overlap_checker lint.replay_tables
-  lint.timeline lint.charts lint.sources_checker PROPERTIES LABELS lint TIMEOUT 60)
+  lint.timeline lint.soak lint.charts lint.sources_checker PROPERTIES LABELS lint TIMEOUT 60)
 
 # Several hosts on this machine. Skipped for users that may not make network namespaces.
 add_test(NAME hosts.tool COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/hosts_test.py)
@@ -162,6 +211,12 @@ if(STARLING_HAS_UCX AND STARLING_BUILD_EXAMPLES AND NOT STARLING_SANITIZE)
     add_test(NAME hosts.lost COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/lost_host_test.py
       $<TARGET_FILE:starling_cli>)
     set_tests_properties(hosts.lost PROPERTIES LABELS hosts TIMEOUT 180 SKIP_RETURN_CODE 77)
+    add_test(NAME hosts.excluded COMMAND Python3::Interpreter
+      ${PROJECT_SOURCE_DIR}/tests/tools/excluded_host_test.py $<TARGET_FILE:starling_cli>)
+    set_tests_properties(hosts.excluded PROPERTIES LABELS hosts TIMEOUT 180 SKIP_RETURN_CODE 77)
+    add_test(NAME hosts.soak COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/soak_on_hosts_test.py
+      $<TARGET_FILE:starling_cli>)
+    set_tests_properties(hosts.soak PROPERTIES LABELS hosts TIMEOUT 180 SKIP_RETURN_CODE 77)
   endif()
 endif()
 

@@ -9,8 +9,8 @@ from pathlib import Path
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "check_labels"
 
 
-def check(files=("tests/core/text_test.cpp", "examples/01_hello.cpp"), **status_of):
-    """The tool's result for a tree with these files, and one test of each given label."""
+def check(files=("tests/core/text_test.cpp", "examples/01_hello.cpp"), more=(), **status_of):
+    """The tool's result for a tree with these files, one test of each given label, and more as "status label"."""
     with tempfile.TemporaryDirectory() as root:
         for name in files:
             Path(root, name).parent.mkdir(parents=True)
@@ -18,7 +18,7 @@ def check(files=("tests/core/text_test.cpp", "examples/01_hello.cpp"), **status_
         cases = "".join(
             f'<testcase name="{label}.a" status="{status}"><properties>'
             f'<property name="cmake_labels" value="{label}"/></properties></testcase>'
-            for label, status in status_of.items()
+            for label, status in [*status_of.items(), *(words.split()[::-1] for words in more)]
         )
         results = Path(root, "results.xml")
         results.write_text(f"<testsuite>{cases}</testsuite>")
@@ -34,6 +34,12 @@ class CheckLabels(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("skipped: core.a", result.stdout)
         self.assertIn("no test labelled 'core' ran", result.stderr)
+
+    def test_most_skipped(self):
+        result = check(core="run", example="run", install="run", lint="run", more=["notrun core", "notrun core"])
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("of the tests labelled 'core' 1 ran and 2 were skipped", result.stderr)
+        self.assertEqual(check(core="run", example="run", install="run", lint="run", more=["notrun core"]).returncode, 0)
 
     def test_missing(self):
         result = check(core="run", install="run", lint="run")

@@ -167,6 +167,8 @@ void FusionTuner::watch() {
 void FusionTuner::restart() {
   ++restarts_;
   settled_ = false;
+  if (trials_.size() > kMostTrials)
+    trials_.erase(trials_.begin(), trials_.begin() + static_cast<std::ptrdiff_t>(search_begin_));
   search_begin_ = trials_.size();
   recent_.clear();
 }

@@ -37,6 +37,8 @@ struct TunerSetting {
 
 class FusionTuner {
  public:
+  static constexpr std::size_t kMostTrials = 512;
+
   // InvalidArgument unless 1 <= lowest <= start <= highest, the counts are positive (`dropped` may be 0),
   // there are at most 64 trials, and drift is positive and finite.
   explicit FusionTuner(const TunerSetting& setting);
@@ -51,7 +53,8 @@ class FusionTuner {
   // The tuner has stopped trying and stays at the fastest threshold of the last search.
   bool settled() const { return settled_; }
 
-  // All trials, in order; those of a new search are appended.
+  // All trials, in order; those of a new search are appended. If there are more than kMostTrials then, only
+  // those of the search before are kept.
   const std::vector<Trial>& trials() const { return trials_; }
   int restarts() const { return restarts_; }
 

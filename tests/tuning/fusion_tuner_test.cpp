@@ -174,6 +174,17 @@ TEST(FusionTuner, SearchesAgainWhenStepsHaveBecomeFaster) {
   EXPECT_EQ(tuner.restarts(), 1);
 }
 
+// Step times that double every now and then: a run of days searches again and again.
+TEST(FusionTuner, ForgetsOldTrials) {
+  FusionTuner tuner({.trials = 4, .dropped = 0});
+  for (int change = 0; change < 1000; ++change) {
+    for (int step = 0; step < 200; ++step) tuner.note(change % 2 == 0 ? 1 : 2);
+    EXPECT_LE(tuner.trials().size(), FusionTuner::kMostTrials + 4);
+  }
+  EXPECT_GE(tuner.restarts(), 500);
+  EXPECT_GE(tuner.trials().size(), 4U);
+}
+
 TEST(FusionTuner, OutliersAndShortDisturbancesAreNoReason) {
   FusionTuner tuner({.trials = 1});
   for (int step = 0; step < 50; ++step) tuner.note(1);

@@ -132,7 +132,7 @@ endif()
 if(TARGET starling-trainer AND NOT STARLING_SANITIZE)
   foreach(strategy ripples ps allreduce dear)
     add_test(NAME torch.soak_${strategy} COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/soak
-      --program $<TARGET_FILE:starling_cli> --strategy ${strategy} --seconds 12)
+      --program $<TARGET_FILE:starling_cli> --strategy ${strategy} --seconds 15)
     set_tests_properties(torch.soak_${strategy} PROPERTIES LABELS torch TIMEOUT 120)
   endforeach()
 endif()

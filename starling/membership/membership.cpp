@@ -13,7 +13,6 @@ using runtime::Task;
 
 namespace {
 
-constexpr Tag kVotes = (Tag{0xff} << 56) | (Tag{2} << 8) | 1;
 constexpr Tag kReports = (Tag{0xff} << 56) | (Tag{2} << 8) | 2;
 
 Group first_ranks(int count) {
@@ -30,7 +29,7 @@ Membership::Membership(transport::Transport& net, int workers, Options options)
       sender_(net),
       agreement_(
           net.rank(), {1, first_ranks(workers)},
-          [this](Rank to, const ViewMessage& message) { send(to, kVotes, to_bytes(message)); },
+          [this](Rank to, const ViewMessage& message) { send(to, kViewMessages, to_bytes(message)); },
           [this](const View& view) { install(view); }),
       known_(first_ranks(workers)),
       members_(first_ranks(workers)) {
@@ -67,7 +66,7 @@ Task<> Membership::listen() {
   for (;;) {
     std::optional<transport::Letter> letter;
     try {
-      letter = co_await net_.recv_any(kVotes, transport::Idle::kYes);
+      letter = co_await net_.recv_any(kViewMessages, transport::Idle::kYes);
     } catch (const PeerLost&) {
       co_return;  // nobody is left
     }

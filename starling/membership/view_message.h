@@ -10,6 +10,9 @@
 
 namespace starling::membership {
 
+// Their tag.
+inline constexpr Tag kViewMessages = (Tag{0xff} << 56) | (Tag{2} << 8) | 1;
+
 // Orders the proposals for one epoch. No two are equal: a member uses each attempt once.
 struct Ballot {
   std::uint64_t attempt = 0;  // 0: none

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "starling/core/error.h"
 #include "tests/data/files.h"
@@ -98,9 +99,16 @@ TEST_F(SafetensorsTest, HasTheBytesOfTheFormat) {
   EXPECT_EQ(content_of(path), file_of(header, 0) + std::string("\0\0\x80\x3fxy", 6));
 }
 
+// The one of the set-up, if there is one.
+std::string python_with_libraries() {
+  const std::string own = STARLING_SOURCE_DIR "/.venv/bin/python";
+  return std::filesystem::exists(own) ? concat("'", own, "'") : "python3";
+}
+
 TEST_F(SafetensorsTest, TheOfficialLibraryReadsIt) {
-  if (std::system("python3 -c 'import numpy, safetensors' 2>/dev/null") != 0) {
-    GTEST_SKIP() << "python3 has no safetensors, or no numpy";
+  const std::string python = python_with_libraries();
+  if (std::system(concat(python, " -c 'import numpy, safetensors' 2>/dev/null").c_str()) != 0) {
+    GTEST_SKIP() << python << " has no safetensors, or no numpy";
   }
   const std::string path = concat(folder_.path(), "/model.safetensors");
   const std::string back = concat(folder_.path(), "/back.safetensors");
@@ -118,7 +126,7 @@ with safe_open(sys.argv[1], "numpy") as file:
     assert file.metadata() == {"format": "pt", "step": "7"}
 save_file(tensors, sys.argv[2], {"format": "pt", "step": "7"})
 )");
-  ASSERT_EQ(std::system(concat("python3 '", script, "' '", path, "' '", back, "'").c_str()), 0);
+  ASSERT_EQ(std::system(concat(python, " '", script, "' '", path, "' '", back, "'").c_str()), 0);
   const TensorFile file = read_safetensors(back);
   EXPECT_EQ(file.metadata, example().metadata);
   EXPECT_EQ(file.tensors.size(), 4U);

@@ -20,9 +20,6 @@ using testing::simulation_of;
 
 constexpr Rank kOutcast = 2;
 
-// The tag of the messages about views.
-constexpr Tag kVotes = (Tag{0xff} << 56) | (Tag{2} << 8) | 1;
-
 runtime::Task<> tell_the_outcast(transport::Transport& net) {
   const Bytes bytes = to_bytes(membership::ViewMessage{.kind = membership::ViewMessage::Kind::kDecided,
                                                        .epoch = 2,
@@ -31,7 +28,7 @@ runtime::Task<> tell_the_outcast(transport::Transport& net) {
                                                        .members = {0, 1},
                                                        .dead = {},
                                                        .unreachable = {}});
-  co_await net.send(kOutcast, kVotes, bytes);
+  co_await net.send(kOutcast, membership::kViewMessages, bytes);
 }
 
 // In its fifth step rank 0 tells the outcast that there is a view without it.

@@ -28,6 +28,22 @@ def leave_without_hosts():
         sys.exit(SKIPPED)
 
 
+def leave_without_trainer(program):
+    """Ends the test as skipped where `starling train` is not there."""
+    if not (Path(program).parent / "starling-trainer").exists():
+        print("skipped: there is no starling-trainer")
+        sys.exit(SKIPPED)
+
+
+def start_training(program, places, strategy, steps, folder, *flags, **variables):
+    """`starling launch` of `starling train` on the hosts of the bed. Its errors come through a pipe."""
+    return subprocess.Popen(
+        [program, "launch", "--hosts", places, "--strategy", strategy, "--agent", f"{TOOL} agent --name {BED}", "--",
+         program, "train", "--model", "mlp", "--data", "glyphs", "--steps", str(steps), "--pace", "20ms",
+         "--eval-points", "1", "--out", folder, *flags], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, **variables})
+
+
 class Bed:
     """The hosts are there within a `with`."""
 

@@ -5,25 +5,16 @@ Its worker ends with one line and exit code 75. Skipped where namespaces cannot 
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from beds import BED, SKIPPED, TOOL, Bed, hosts, leave_without_hosts
+from beds import BED, Bed, hosts, leave_without_hosts, leave_without_trainer, start_training
 
 PATIENCE = 100  # seconds; a run takes 15
 STEPS = 400
 CUT_OFF = 4  # seconds; the others wait for one
-
-
-def start(program, folder):
-    return subprocess.Popen(
-        [program, "launch", "--hosts", "a:1,b:1,c:1", "--strategy", "allreduce", "--agent", f"{TOOL} agent --name {BED}",
-         "--", program, "train", "--model", "mlp", "--data", "glyphs", "--steps", str(STEPS), "--pace", "20ms",
-         "--checkpoint-every", "10", "--eval-points", "1", "--json", "--out", folder],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, "STARLING_SILENCE": "1s"})
 
 
 def wait_for(path, launcher):
@@ -33,7 +24,8 @@ def wait_for(path, launcher):
 
 def cut_off_and_come_back(program, folder):
     """Returns the exit code and the errors of the launcher."""
-    launcher = start(program, folder)
+    launcher = start_training(program, "a:1,b:1,c:1", "allreduce", STEPS, folder, "--checkpoint-every", "10", "--json",
+                              STARLING_SILENCE="1s")
     try:
         wait_for(Path(folder, "checkpoints", "latest.json"), launcher)
         assert hosts("link", "--name", BED, "c", "down").returncode == 0
@@ -60,9 +52,7 @@ def complaints(code, err, folder):
 def main():
     leave_without_hosts()
     program = os.path.abspath(sys.argv[1])
-    if not (Path(program).parent / "starling-trainer").exists():
-        print("skipped: there is no starling-trainer")
-        return SKIPPED
+    leave_without_trainer(program)
     with tempfile.TemporaryDirectory() as folder, Bed("a,b,c"):
         code, err = cut_off_and_come_back(program, f"{folder}/run")
         wrong = list(complaints(code, err, f"{folder}/run"))

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from beds import BED, SKIPPED, TOOL, Bed, hosts, leave_without_hosts, pids_on
+from beds import BED, Bed, hosts, leave_without_hosts, leave_without_trainer, pids_on, start_training
 
 PATIENCE = 120  # seconds; a run takes 15
 STEPS = 300
@@ -25,17 +25,10 @@ def kill_host(host):
         subprocess.run(["kill", "-9", *pids], stderr=subprocess.DEVNULL)
 
 
-def start(program, folder):
-    return subprocess.Popen(
-        [program, "launch", "--hosts", "a:2,b:1,c:1", "--strategy", "ripples", "--agent", f"{TOOL} agent --name {BED}", "--",
-         program, "train", "--model", "mlp", "--data", "glyphs", "--steps", str(STEPS), "--pace", "20ms",
-         "--eval-points", "1", "--out", folder], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-
-
 def lose_a_host(program, moment):
     """Returns the error, or nothing."""
     with tempfile.TemporaryDirectory() as folder, Bed("a,b,c"):
-        launcher = start(program, f"{folder}/run")
+        launcher = start_training(program, "a:2,b:1,c:1", "ripples", STEPS, f"{folder}/run")
         try:
             while "epoch" not in (line := launcher.stderr.readline()) and line:
                 pass  # until it trains
@@ -57,9 +50,7 @@ def lose_a_host(program, moment):
 def main():
     leave_without_hosts()
     program = os.path.abspath(sys.argv[1])
-    if not (Path(program).parent / "starling-trainer").exists():
-        print("skipped: there is no starling-trainer")
-        return SKIPPED
+    leave_without_trainer(program)
     times = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     moment = random.Random(times)
     wrong = [why for why in (lose_a_host(program, moment) for _ in range(times)) if why]

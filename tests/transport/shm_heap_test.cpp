@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <vector>
 
 #include "starling/core/error.h"
@@ -75,6 +77,22 @@ TEST(ShmHeapTest, AnArenaHasAddressesForTheWholeMachine) {
   struct stat status {};
   ASSERT_EQ(fstat(arena->memory(), &status), 0);
   EXPECT_LT(status.st_blocks * 512, 64 << 20);
+}
+
+// In a process of its own, because the limit stays.
+TEST(ShmHeapTest, AnArenaIsSmallerWhereAddressesAreLimited) {
+  const auto make_with_limit = [] {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const std::size_t most = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + (std::size_t{8} << 30);
+    const struct rlimit limit {
+      most, most
+    };
+    if (setrlimit(RLIMIT_AS, &limit) != 0) return 1;
+    const std::size_t heap = Arena::create(2)->heap(1).size();
+    return heap > std::size_t{1} << 30 && heap < std::size_t{4} << 30 ? 0 : 2;
+  };
+  EXPECT_EXIT(_exit(make_with_limit()), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(ShmHeapTest, AnExhaustedHeapSaysHowMuchWasAsked) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -27,15 +29,25 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t step) {
   return (bytes + step - 1) / step * step;
 }
 
+// The addresses that this process may still take; fewer where they are limited, as by `ulimit -v`.
+std::size_t addresses_left() {
+  constexpr std::size_t kAll = std::size_t{1} << 47;
+  struct rlimit limit {};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kAll;
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const std::size_t taken = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return std::min(limit.rlim_cur - std::min(limit.rlim_cur, taken), kAll);
+}
+
 // A rank can fill no more than the memory and the swap space of the machine. All ranks together have half of
-// the addresses that a process has.
+// the addresses that a process may have.
 std::size_t heap_bytes_here(std::size_t ranks) {
   constexpr std::size_t kLeast = std::size_t{16} << 30;
-  constexpr std::size_t kMostOfAll = std::size_t{1} << 46;
   struct sysinfo machine {};
   const bool known = sysinfo(&machine) == 0;
   const std::size_t memory = known ? (machine.totalram + machine.totalswap) * machine.mem_unit : 0;
-  return std::min(std::max(memory, kLeast), kMostOfAll / ranks);
+  return std::min(std::max(memory, kLeast), addresses_left() / 2 / ranks);
 }
 
 [[noreturn]] void fail(const char* call) {

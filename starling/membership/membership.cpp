@@ -152,7 +152,8 @@ Task<> Membership::repeat_proposals() {
 // A member may find out by itself: it completes a proposal that leaves it out if those that made it are dead.
 void Membership::check_excluded() const {
   if (!agreement_.excluded()) return;
-  throw Excluded(concat("rank ", net_.rank(), " is no longer part of the run: the others went on without it, ",
+  throw Excluded(concat("rank ", net_.rank(),
+                        " is no longer part of the run: the others went on without it, ",
                         "because it was cut off or stood still"));
 }
 

@@ -269,9 +269,7 @@ TEST(Checkpoint, TheNextWorkerCompletesWhatRankZeroCouldNot) {
   setting.save_every = 4;
   Board completed(16);  // how often, by step
   Board words(3);       // of the last step that each rank has written
-  const auto wrote = [&](std::size_t rank) {
-    return std::atomic_ref<float>(words.part(rank, 1)[0]);
-  };
+  const auto wrote = [&](std::size_t rank) { return std::atomic_ref<float>(words.part(rank, 1)[0]); };
   const auto outcomes = testing::run_ranks(job, setting, [&](transport::Transport& net) {
     Callbacks callbacks;
     callbacks.save = [&](const Save& save) {

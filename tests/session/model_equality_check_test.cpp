@@ -80,8 +80,8 @@ TEST(ModelEqualityCheck, GoesOnAfterADeath) {
       EXPECT_TRUE(equal[index].good()) << equal[index].error;
       const Rank named = dead == 0 ? 2 : 1;
       const Rank lowest = dead == 0 ? 1 : 0;
-      EXPECT_EQ(different[index].error, concat("after step 9 the models differ: section 1 (b) of rank ", named,
-                                               " is not that of rank ", lowest));
+      EXPECT_EQ(different[index].error, concat("after step 9 the models differ: section 1 (b) of rank ",
+                                               named, " is not that of rank ", lowest));
     }
   }
 }

@@ -85,9 +85,7 @@ TEST(ShmHeapTest, AnArenaIsSmallerWhereAddressesAreLimited) {
     std::size_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
     const std::size_t most = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + (std::size_t{8} << 30);
-    const struct rlimit limit {
-      most, most
-    };
+    const struct rlimit limit { most, most };
     if (setrlimit(RLIMIT_AS, &limit) != 0) return 1;
     const std::size_t heap = Arena::create(2)->heap(1).size();
     return heap > std::size_t{1} << 30 && heap < std::size_t{4} << 30 ? 0 : 2;

@@ -159,7 +159,7 @@ std::vector<std::string> all_strategies() {
 INSTANTIATE_TEST_SUITE_P(GradientCheck, EveryVariant, ::testing::ValuesIn(all_strategies()),
                          [](const auto& instance) {
                            std::string name = instance.param;
-                           std::erase(name, '-');
+                           std::ranges::replace(name, '-', '_');
                            return name;
                          });
 

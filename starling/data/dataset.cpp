@@ -108,10 +108,16 @@ std::uint64_t fingerprint_of(std::initializer_list<std::span<const std::uint8_t>
 
 }  // namespace
 
-std::uint64_t fingerprint(const DataSet& set) {
-  if (const auto* const text = std::get_if<TextSet>(&set)) return fingerprint_of({text->train, text->test});
+std::string fingerprint(const DataSet& set) {
+  if (const auto* const text = std::get_if<TextSet>(&set)) {
+    return concat("#", fingerprint_of({text->train, text->test}), " (", text->train.size(),
+                  " bytes of text)");
+  }
   const auto& images = std::get<ImageSet>(set);
-  return fingerprint_of({images.train.pixels, images.train.labels, images.test.pixels, images.test.labels});
+  const Images& train = images.train;
+  return concat("#", fingerprint_of({train.pixels, train.labels, images.test.pixels, images.test.labels}),
+                " (", train.size(), " pictures of ", train.channels, "x", train.height, "x", train.width,
+                ")");
 }
 
 DataSet load(std::string_view name, std::string_view what) {

@@ -54,8 +54,9 @@ struct Description {
 // Refuses what `load` refuses, but holds none of the data in memory. `what` starts the messages.
 Description describe(std::string_view name, std::string_view what);
 
-// Of all that it holds: another data set has another one.
-std::uint64_t fingerprint(const DataSet& set);
+// A hash of all that it holds, and its form for the reader: "#16689337130128231080 (60000 pictures of
+// 1x28x28)". Another data set has another one.
+std::string fingerprint(const DataSet& set);
 
 // "glyphs, mnist:DIR, ...", for messages and help.
 std::string data_forms();

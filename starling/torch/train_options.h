@@ -63,7 +63,7 @@ struct TrainOptions {
 inline data::RunKeys run_keys(const TrainOptions& setting, const data::DataSet& set) {
   return {{"model", setting.model},
           {"samples", std::to_string(training_samples(set))},
-          {"data", concat("#", data::fingerprint(set))},
+          {"data", data::fingerprint(set)},
           {"batch", std::to_string(setting.batch)},
           {"optimizer", std::string(optim::name_of(setting.optimizer.kind))},
           {"seed", std::to_string(setting.seed)}};

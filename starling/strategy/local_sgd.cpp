@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "starling/core/error.h"
 #include "starling/strategy/allreduce.h"
 #include "starling/strategy/timed_exchange.h"
 
@@ -32,6 +34,18 @@ struct LocalSgd::Progress {
   double first_loss = 0;  // of the first check
 };
 
+namespace {
+
+FragmentRules fragment_rules(const Options& options) {
+  return {.fragments = static_cast<std::size_t>(options.integer("fragments")),
+          .delay = static_cast<std::uint64_t>(options.integer("delay")),
+          .mix = options.number("mix"),
+          .outer = outer_rule(options),
+          .algorithm = algorithm_of(options)};
+}
+
+}  // namespace
+
 // After an average.
 Task<> LocalSgd::adapt(Worker& self, Progress& now, AgreedExchange& agreed) const {
   ++now.averages;
@@ -52,45 +66,77 @@ Task<> LocalSgd::adapt(Worker& self, Progress& now, AgreedExchange& agreed) cons
 }
 
 LocalSgd::LocalSgd(const Options& options, int)
-    : algorithm_(algorithm_of(options)),
+    : rules_(fragment_rules(options)),
       period_(static_cast<std::uint64_t>(options.integer("period"))),
       adaptive_(options.text("adapt") == "adacomm"),
-      check_(static_cast<std::uint64_t>(options.integer("check"))) {}
+      check_(static_cast<std::uint64_t>(options.integer("check"))) {
+  if (adaptive_ && (rules_.fragments > 1 || rules_.delay > 0)) {
+    throw InvalidArgument(
+        "strategy local-sgd, option adapt: adacomm changes the period; allowed with it: fragments 1, delay "
+        "0");
+  }
+  if (period_ % rules_.fragments != 0) {
+    throw InvalidArgument(concat("strategy local-sgd, option fragments: ", rules_.fragments,
+                                 "; allowed: divisors of the period, which is ", period_));
+  }
+  if (rules_.delay >= window(period_)) {
+    throw InvalidArgument(concat("strategy local-sgd, option delay: ", rules_.delay,
+                                 "; allowed: less than period / fragments, which is ", window(period_)));
+  }
+}
 
 Task<> LocalSgd::run(Worker& self) const {
-  AgreedExchange agreed(self, algorithm_);
-  const auto average = [&] {
-    return agreed.noted_all_reduce(Channel::kModel, self.step(), self.parameters(), Reduction::mean(),
-                                   algorithm_);
-  };
+  AgreedExchange agreed(self, rules_.algorithm);
+  FragmentAverage average(self, agreed, co_await runtime::this_context(), rules_);
+  StepPlan plan;
+  if (rules_.delay > 0) plan.listener = &average;
   Progress now{.period = period_};
   self.keep("local-sgd", bytes_of(now));
-  while (co_await self.compute()) {
+  while (co_await self.compute(plan)) {
+    average.computed();
     if (self.samples() > 0) {
       co_await self.update();
       now.losses += self.loss();
       ++now.count;
     }
-    if (++now.alone < now.period) continue;
-    co_await average();
+    ++now.alone;
+    if (rules_.delay > 0 && now.alone + rules_.delay == window(now.period)) average.begin();
+    if (now.alone < window(now.period)) continue;
+    co_await average.finish();
     co_await adapt(self, now, agreed);
     now.alone = 0;
   }
-  // The run ends with one model.
-  if (now.alone > 0) co_await average();
+  if (now.alone > 0 || rules_.stream()) co_await average.make_one_model();
   co_await agreed.finish();
 }
+
+namespace {
+
+std::vector<OptionSpec> options_of_local_sgd() {
+  std::vector<OptionSpec> options{
+      OptionSpec::integer("period", 10, 1, 1'000'000, "local steps between two averages"),
+      OptionSpec::choice("adapt", {"none", "adacomm"}, "adacomm: shorten the period as the loss falls"),
+      OptionSpec::integer("check", 5, 1, 1'000'000, "averages between two looks at the loss")
+          .with("adapt=adacomm")};
+  for (OptionSpec& option : outer_options()) options.push_back(std::move(option));
+  options.push_back(OptionSpec::integer("fragments", 1, 1, 1000, "parts of the model, averaged in turn")
+                        .with("outer=slowmo|nesterov"));
+  options.push_back(OptionSpec::integer("delay", 0, 0, 999'999, "steps that an average may take")
+                        .with("outer=slowmo|nesterov"));
+  options.push_back(
+      OptionSpec::number("mix", "0", 0, 1, "share of a worker's own model that stays after an average")
+          .with("outer=slowmo|nesterov"));
+  options.push_back(algorithm_option());
+  return options;
+}
+
+}  // namespace
 
 StrategyEntry local_sgd_row() {
   return {
       .name = "local-sgd",
       .summary = "workers train alone for some steps, then all models are averaged",
-      .options = {OptionSpec::integer("period", 10, 1, 1'000'000, "local steps between two averages"),
-                  OptionSpec::choice("adapt", {"none", "adacomm"},
-                                     "adacomm: shorten the period as the loss falls"),
-                  OptionSpec::integer("check", 5, 1, 1'000'000, "averages between two looks at the loss")
-                      .with("adapt=adacomm"),
-                  algorithm_option()},
+      .options = options_of_local_sgd(),
       .promises = {.on_loss = OnLoss::kGoesOn,
                    .needs_all = true,
                    .conserves_mean = true,
@@ -101,12 +147,22 @@ StrategyEntry local_sgd_row() {
       .bytes_sent = [](const Options& options, const Shape& shape,
                        Rank rank) -> std::optional<std::uint64_t> {
         if (options.text("adapt") != "none") return {};  // depends on the losses
+        if (options.integer("fragments") > 1 || options.integer("delay") > 0 || options.number("mix") > 0)
+          return {};  // depends on the sections
         const auto period = static_cast<std::uint64_t>(options.integer("period"));
         const auto once = all_reduce_bytes(options, shape.workers, shape.elements, rank);
         return once ? std::optional((shape.steps + period - 1) / period * *once) : std::nullopt;
       },
-      .equal_models = [](const Options& options) { return options.integer("period") == 1; },
-      .variants = {{}, {{"period", "1"}}, {{"period", "7"}, {"adapt", "adacomm"}, {"check", "2"}}},
+      .equal_models =
+          [](const Options& options) { return options.integer("period") == 1 && options.number("mix") == 0; },
+      .adds_momentum = [](const Options& options) { return outer_rule(options).has_value(); },
+      .variants =
+          {{},
+           {{"period", "1"}},
+           {{"period", "7"}, {"adapt", "adacomm"}, {"check", "2"}},
+           {{"period", "5"}, {"outer", "slowmo"}},
+           {{"period", "1"}, {"outer", "nesterov"}},
+           {{"period", "6"}, {"outer", "nesterov"}, {"fragments", "2"}, {"delay", "1"}, {"mix", "0.5"}}},
   };
 }
 

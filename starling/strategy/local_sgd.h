@@ -9,11 +9,16 @@
 //
 // tau_0 is the option `period`; some versions search for it by trial runs first, which this one does not.
 //
+// With an outer optimiser the mean is not the next model but the gradient for a step of the common model
+// (outer_optimizer.h), and the model may be exchanged in fragments, beside the computing
+// (fragment_average.h).
+//
 // A round takes max_i (sum of i's step times) + t_ar: jitter averages out over a period, a steady straggler
 // does not. Bytes sent per worker and step: 2 M (n-1)/(n tau) with ring or halving.
 #pragma once
 
 #include "starling/strategy/agreed_exchange.h"
+#include "starling/strategy/fragment_average.h"
 #include "starling/strategy/registry.h"
 
 namespace starling::strategy {
@@ -28,7 +33,9 @@ class LocalSgd final : public Strategy {
 
   Task<> adapt(Worker& self, Progress& now, AgreedExchange& agreed) const;
 
-  collective::Choice algorithm_;
+  std::uint64_t window(std::uint64_t period) const { return period / rules_.fragments; }
+
+  FragmentRules rules_;
   std::uint64_t period_;
   bool adaptive_;
   std::uint64_t check_;

@@ -37,6 +37,10 @@ bool is_size(std::string_view text) {
   }
 }
 
+bool is_choice(const OptionSpec& spec, const std::string& text) {
+  return std::find(spec.choices.begin(), spec.choices.end(), text) != spec.choices.end();
+}
+
 bool acceptable(const OptionSpec& spec, const std::string& text) {
   std::int64_t whole = 0;
   double number = 0;
@@ -44,13 +48,14 @@ bool acceptable(const OptionSpec& spec, const std::string& text) {
     case Kind::kInteger:
       return reads_as(text, whole) && in_range(spec, static_cast<double>(whole));
     case Kind::kNumber:
-      return reads_as(text, number) && std::isfinite(number) && in_range(spec, number);
+      return is_choice(spec, text) ||
+             (reads_as(text, number) && std::isfinite(number) && in_range(spec, number));
     case Kind::kFlag:
       return text == "0" || text == "1";
     case Kind::kChoice:
-      return std::find(spec.choices.begin(), spec.choices.end(), text) != spec.choices.end();
+      return is_choice(spec, text);
     case Kind::kSize:
-      return is_size(text) || std::find(spec.choices.begin(), spec.choices.end(), text) != spec.choices.end();
+      return is_size(text) || is_choice(spec, text);
     case Kind::kText:
       return !text.empty();
   }
@@ -100,6 +105,13 @@ OptionSpec OptionSpec::number(std::string name, std::string fallback, double low
   return {std::move(name), Kind::kNumber, std::move(fallback), std::move(help), lowest, highest, {}, {}, {}};
 }
 
+OptionSpec OptionSpec::number_or(std::string name, std::vector<std::string> words, double lowest,
+                                 double highest, std::string help) {
+  OptionSpec spec = number(std::move(name), words.front(), lowest, highest, std::move(help));
+  spec.choices = std::move(words);
+  return spec;
+}
+
 OptionSpec OptionSpec::flag(std::string name, std::string help) {
   return {std::move(name), Kind::kFlag, "0", std::move(help), 0, 1, {}, {}, {}};
 }
@@ -145,7 +157,8 @@ std::string OptionSpec::allowed() const {
     case Kind::kInteger:
       return concat("a whole number from ", plain(lowest), " to ", plain(highest));
     case Kind::kNumber:
-      return concat("a number from ", plain(lowest), " to ", plain(highest));
+      return concat(join_texts(choices), choices.empty() ? "" : ", or ", "a number from ", plain(lowest),
+                    " to ", plain(highest));
     case Kind::kFlag:
       return "0, 1";
     case Kind::kChoice:
@@ -204,6 +217,12 @@ std::int64_t Options::integer(std::string_view name) const {
 double Options::number(std::string_view name) const {
   double value = 0;
   reads_as(text(name), value);
+  return value;
+}
+
+std::optional<double> Options::number_unless_word(std::string_view name) const {
+  double value = 0;
+  if (!reads_as(text(name), value)) return {};
   return value;
 }
 

@@ -21,7 +21,7 @@ struct OptionSpec {
   std::string help;
   double lowest = 0;  // of numbers, both included
   double highest = 0;
-  std::vector<std::string> choices;  // of a choice; of a size, the words allowed instead
+  std::vector<std::string> choices;  // of a choice; of a size or number, the words allowed instead
   // "mode=ssp", "mode=ssp|bsp": refused where that option has another value; empty: always allowed.
   std::string only_with;
   std::string recorded_name = {};  // in run.json, where it is not `name` with underscores
@@ -30,6 +30,9 @@ struct OptionSpec {
                             std::int64_t highest, std::string help);
   static OptionSpec number(std::string name, std::string fallback, double lowest, double highest,
                            std::string help);
+  // A number or one of the words; the first word is the default.
+  static OptionSpec number_or(std::string name, std::vector<std::string> words, double lowest, double highest,
+                              std::string help);
   static OptionSpec flag(std::string name, std::string help);  // off by default
   static OptionSpec choice(std::string name, std::vector<std::string> choices,
                            std::string help);  // the first
@@ -62,6 +65,7 @@ class Options {
 
   std::int64_t integer(std::string_view name) const;
   double number(std::string_view name) const;
+  std::optional<double> number_unless_word(std::string_view name) const;
   bool flag(std::string_view name) const;
   std::optional<std::size_t> size(std::string_view name) const;  // bytes; none if it is a word
   const std::string& text(std::string_view name) const;          // also for a choice

@@ -6,6 +6,7 @@
 #include "starling/strategy/dear.h"
 #include "starling/strategy/dpsgd.h"
 #include "starling/strategy/local_sgd.h"
+#include "starling/strategy/noloco.h"
 #include "starling/strategy/ps.h"
 #include "starling/strategy/ripples.h"
 
@@ -25,8 +26,8 @@ std::string text_of(const Map& options) {
 }  // namespace
 
 const std::vector<StrategyEntry>& registry() {
-  static const std::vector<StrategyEntry> rows{allreduce_row(), dear_row(),   local_sgd_row(), ps_row(),
-                                               dpsgd_row(),     adpsgd_row(), ripples_row()};
+  static const std::vector<StrategyEntry> rows{allreduce_row(), dear_row(),  local_sgd_row(), noloco_row(),
+                                               ps_row(),        dpsgd_row(), adpsgd_row(),    ripples_row()};
   return rows;
 }
 
@@ -36,6 +37,10 @@ std::string options_text(const StrategyEntry& entry, const OptionTexts& given) {
 
 bool has_equal_models(const StrategyEntry& row, const Options& options) {
   return row.equal_models && row.equal_models(options);
+}
+
+bool adds_momentum(const StrategyEntry& row, const Options& options) {
+  return row.adds_momentum && row.adds_momentum(options);
 }
 
 void check_equal_models(const StrategyEntry& row, const Options& options) {

@@ -47,6 +47,9 @@ struct StrategyEntry {
   std::function<std::optional<std::uint64_t>(const Options&, const Shape&, Rank)> bytes_sent = {};
   // Whether with these options all workers' models have the same bits between two steps; none: never.
   std::function<bool(const Options&)> equal_models = {};
+  // Whether with these options models do not only become means of others, but move on by a momentum that the
+  // strategy adds: then means are not preserved, and a run of one worker is not plain SGD; none: never.
+  std::function<bool(const Options&)> adds_momentum = {};
   // Settings that the conformance tests run.
   std::vector<OptionTexts> variants = {};
 };
@@ -62,6 +65,7 @@ const std::vector<StrategyEntry>& registry();
 std::string options_text(const StrategyEntry& entry, const OptionTexts& given);
 
 bool has_equal_models(const StrategyEntry& row, const Options& options);
+bool adds_momentum(const StrategyEntry& row, const Options& options);
 // InvalidArgument if not, naming options for which it is true.
 void check_equal_models(const StrategyEntry& row, const Options& options);
 

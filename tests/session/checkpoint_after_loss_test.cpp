@@ -123,17 +123,21 @@ void expect_to_go_on(const std::string& strategy, const OptionTexts& options, Ra
 }
 
 TEST(CheckpointAfterLoss, AllGoOnFromThatOfTheLiving) {
-  for (const auto& [strategy, options] : {std::pair<std::string, OptionTexts>{"allreduce", {}},
-                                          {"dear", {}},
-                                          {"local-sgd", {{"period", "5"}}},
-                                          {"dpsgd", {}},
-                                          {"adpsgd", {{"graph", "any"}}},
-                                          {"ripples", {}},
-                                          {"ripples", {{"groups", "static"}, {"group-size", "2"}}},
-                                          {"ripples", {{"groups", "ready"}}},
-                                          {"ps", {}},
-                                          {"ps", {{"mode", "asp"}}},
-                                          {"ps", {{"mode", "ssp"}, {"staleness", "2"}}}}) {
+  for (const auto& [strategy, options] :
+       {std::pair<std::string, OptionTexts>{"allreduce", {}},
+        {"dear", {}},
+        {"local-sgd", {{"period", "5"}}},
+        {"local-sgd",
+         {{"period", "10"}, {"outer", "nesterov"}, {"fragments", "2"}, {"delay", "3"}, {"mix", "0.5"}}},
+        {"noloco", {{"period", "3"}}},
+        {"dpsgd", {}},
+        {"adpsgd", {{"graph", "any"}}},
+        {"ripples", {}},
+        {"ripples", {{"groups", "static"}, {"group-size", "2"}}},
+        {"ripples", {{"groups", "ready"}}},
+        {"ps", {}},
+        {"ps", {{"mode", "asp"}}},
+        {"ps", {{"mode", "ssp"}, {"staleness", "2"}}}}) {
     for (const Rank victim : {0, 2}) expect_to_go_on(strategy, options, victim);
   }
   expect_to_go_on("ps", {{"server", "beside"}}, 2);

@@ -134,6 +134,10 @@ TEST(Checkpoint, GoingOnGivesTheSameBits) {
   expect_same_bits("allreduce", {}, 3);
   expect_same_bits("dpsgd", {}, 4);
   expect_same_bits("local-sgd", {{"period", "4"}}, 3);
+  expect_same_bits(
+      "local-sgd",
+      {{"period", "8"}, {"outer", "nesterov"}, {"fragments", "2"}, {"delay", "2"}, {"mix", "0.5"}}, 3);
+  expect_same_bits("noloco", {{"period", "3"}}, 4);
   expect_same_bits("ripples", {{"groups", "static"}, {"group-size", "2"}}, 4);
   expect_same_bits("ps", {}, 3);
   expect_same_bits("ps", {{"server", "beside"}}, 3);
@@ -165,6 +169,7 @@ TEST(Checkpoint, SchedulesGoOnInTheSameBitsAlsoWithOtherBuckets) {
 TEST(Checkpoint, AllSaveAfterTheSameSteps) {
   for (const auto& [strategy, options] : {std::pair<std::string, OptionTexts>{"allreduce", {}},
                                           {"local-sgd", {{"period", "4"}}},
+                                          {"noloco", {{"period", "3"}}},
                                           {"dpsgd", {}},
                                           {"adpsgd", {}},
                                           {"adpsgd", {{"graph", "any"}}},

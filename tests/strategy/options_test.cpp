@@ -12,6 +12,7 @@ namespace {
 std::vector<OptionSpec> specs() {
   return {OptionSpec::integer("period", 10, 1, 1000, "steps"),
           OptionSpec::number("rho", "0.5", 0, 1, "pull"),
+          OptionSpec::number_or("alpha", {"auto"}, 0, 2, "elasticity"),
           OptionSpec::flag("overlap", "while computing"),
           OptionSpec::choice("mode", {"bsp", "asp"}, "whom to wait for"),
           OptionSpec::integer("backup", 0, 0, 9, "not waited for").with("mode=bsp"),
@@ -37,6 +38,7 @@ TEST(Options, DefaultsHold) {
   EXPECT_FALSE(options.flag("overlap"));
   EXPECT_EQ(options.text("mode"), "bsp");
   EXPECT_FALSE(options.size("bucket"));
+  EXPECT_FALSE(options.number_unless_word("alpha"));
   EXPECT_EQ(options.text("graph"), "ring");
 }
 
@@ -48,6 +50,8 @@ TEST(Options, GivenValuesCount) {
   EXPECT_TRUE(options.flag("overlap"));
   EXPECT_EQ(options.text("mode"), "asp");
   EXPECT_EQ(options.text("graph"), "file:edges");
+  EXPECT_EQ(parse({{"alpha", "0.25"}}).number_unless_word("alpha"), 0.25);
+  EXPECT_FALSE(parse({{"alpha", "auto"}}).number_unless_word("alpha"));
   EXPECT_EQ(parse({{"bucket", "64k"}}).size("bucket"), 65536U);
   EXPECT_EQ(parse({{"bucket", "1"}}).size("bucket"), 1U);
   EXPECT_FALSE(parse({{"bucket", "none"}}).size("bucket"));
@@ -56,6 +60,8 @@ TEST(Options, GivenValuesCount) {
 TEST(Options, RefusalsNameTheValueAndWhatIsAllowed) {
   EXPECT_EQ(refusal({{"period", "0"}}),
             "strategy toy, option period: '0'; allowed: a whole number from 1 to 1000");
+  EXPECT_EQ(refusal({{"alpha", "3"}}),
+            "strategy toy, option alpha: '3'; allowed: auto, or a number from 0 to 2");
   EXPECT_EQ(refusal({{"period", "7.5"}}),
             "strategy toy, option period: '7.5'; allowed: a whole number from 1 to 1000");
   EXPECT_EQ(refusal({{"rho", "nan"}}), "strategy toy, option rho: 'nan'; allowed: a number from 0 to 1");
@@ -68,9 +74,10 @@ TEST(Options, RefusalsNameTheValueAndWhatIsAllowed) {
                      "'; allowed: none, or bytes from 1 on with an optional k, m or g"));
   }
   EXPECT_EQ(refusal({{"graph", ""}}), "strategy toy, option graph: ''; allowed: text");
-  EXPECT_EQ(refusal({{"perod", "3"}}),
-            "strategy toy has no option 'perod', did you mean 'period'?; it has period, rho, overlap, mode, "
-            "backup, bucket, graph");
+  EXPECT_EQ(
+      refusal({{"perod", "3"}}),
+      "strategy toy has no option 'perod', did you mean 'period'?; it has period, rho, alpha, overlap, mode, "
+      "backup, bucket, graph");
 }
 
 TEST(Options, AnOptionMayBelongToAValueOfAnother) {

@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Strategy, BadTraining,
-    ::testing::Values(Bad{"--strategy nope", "'nope'", "there are allreduce, dear, local-sgd"},
+    ::testing::Values(Bad{"--strategy nope", "'nope'", "allreduce, dear, local-sgd, noloco, ps, dpsgd"},
                       Bad{"--strategy alreduce", "'alreduce'", "did you mean 'allreduce'?"},
                       Bad{"--mode asp", "--mode is an option of strategy ps", "--algorithm, --schedule"},
                       Bad{"--strategy ps --mode tsp", "'tsp'", "bsp, asp, ssp"},

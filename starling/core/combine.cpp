@@ -6,6 +6,7 @@
 #include "starling/core/combine_kernels.h"
 #include "starling/core/cpu.h"
 #include "starling/core/error.h"
+#include "starling/core/shared_update_kernels.h"
 
 namespace starling {
 namespace detail {
@@ -14,7 +15,9 @@ extern const Kernels* const kCompiledAvx2Kernels;  // combine_avx2.cpp
 
 namespace {
 
-constexpr Kernels kBaseline = {"baseline", &combine_vectors, &convert_vector, &all_finite_floats};
+constexpr Kernels kBaseline = {"baseline",          &combine_vectors,     &convert_vector,
+                               &all_finite_floats,  &elastic_step_floats, &elastic_difference_floats,
+                               &merge_change_floats};
 
 const Kernels& choose_kernels() {
   const SimdMode mode = simd_mode();

@@ -64,6 +64,11 @@ struct Kernels {
   void (*combine)(const CombineJob& job);
   void (*convert)(DType from, const std::byte* source, DType to, std::byte* target, std::size_t count);
   bool (*all_finite)(const std::byte* floats, std::size_t count);
+  // shared_update.h
+  void (*elastic_step)(float* centre, float* x, float alpha, std::size_t count);
+  void (*elastic_difference)(float* centre, const float* x, float alpha, float* difference,
+                             std::size_t count);
+  void (*merge_change)(float* shared, float* x, float* before, std::size_t count);
 };
 
 const Kernels& baseline_kernels();

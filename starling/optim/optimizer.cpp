@@ -8,6 +8,8 @@
 #include "starling/core/error.h"
 #include "starling/optim/adam.h"
 #include "starling/optim/check.h"
+#include "starling/optim/lamb.h"
+#include "starling/optim/lars.h"
 #include "starling/optim/sgd.h"
 
 namespace starling::optim {
@@ -15,8 +17,12 @@ namespace {
 
 using OptimizerKind = OptimizerSpec::Kind;
 
-constexpr std::array<std::pair<OptimizerKind, std::string_view>, 3> kOptimizerNames = {
-    {{OptimizerKind::kSgd, "sgd"}, {OptimizerKind::kAdam, "adam"}, {OptimizerKind::kAdamW, "adamw"}}};
+constexpr std::array<std::pair<OptimizerKind, std::string_view>, 5> kOptimizerNames = {
+    {{OptimizerKind::kSgd, "sgd"},
+     {OptimizerKind::kAdam, "adam"},
+     {OptimizerKind::kAdamW, "adamw"},
+     {OptimizerKind::kLars, "lars"},
+     {OptimizerKind::kLamb, "lamb"}}};
 
 void check_beta(std::string_view what, double value) {
   // Written so that NaN fails it.
@@ -24,13 +30,14 @@ void check_beta(std::string_view what, double value) {
   throw InvalidArgument(concat(what, " is ", value, "; allowed: at least 0 and below 1"));
 }
 
-void check_sgd(const OptimizerSpec& spec) {
+void check_momentum(const OptimizerSpec& spec) {
+  const double dampening = spec.kind == OptimizerKind::kSgd ? spec.dampening : 0;
   check_not_negative("momentum", spec.momentum);
-  if (!std::isfinite(spec.dampening)) {
-    throw InvalidArgument(concat("dampening is ", spec.dampening, "; allowed: a finite number"));
+  if (!std::isfinite(dampening)) {
+    throw InvalidArgument(concat("dampening is ", dampening, "; allowed: a finite number"));
   }
-  if (spec.nesterov && (spec.momentum == 0 || spec.dampening != 0)) {
-    throw InvalidArgument(concat("nesterov with momentum ", spec.momentum, " and dampening ", spec.dampening,
+  if (spec.nesterov && (spec.momentum == 0 || dampening != 0)) {
+    throw InvalidArgument(concat("nesterov with momentum ", spec.momentum, " and dampening ", dampening,
                                  "; allowed: momentum above 0 and dampening 0"));
   }
 }
@@ -81,8 +88,10 @@ void check(const OptimizerSpec& spec) {
   check_not_negative("learning rate", spec.learning_rate);
   check_not_negative("weight decay", spec.weight_decay);
   check_not_negative("clip norm", spec.clip_norm);
-  if (spec.kind == OptimizerKind::kSgd) {
-    check_sgd(spec);
+  const bool lars = spec.kind == OptimizerKind::kLars;
+  if (lars) check_not_negative("trust coefficient", spec.trust);
+  if (lars || spec.kind == OptimizerKind::kSgd) {
+    check_momentum(spec);
   } else {
     check_adam(spec);
   }
@@ -99,8 +108,10 @@ double clip_scale(double clip_norm, double norm) {
   return std::min(1.0, clip_norm / (norm + kTiny));
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::size_t count) {
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::size_t count, Tensors tensors) {
   if (spec.kind == OptimizerKind::kSgd) return std::make_unique<Sgd>(spec, count);
+  if (spec.kind == OptimizerKind::kLars) return std::make_unique<Lars>(spec, count, std::move(tensors));
+  if (spec.kind == OptimizerKind::kLamb) return std::make_unique<Lamb>(spec, count, std::move(tensors));
   return std::make_unique<Adam>(spec, count);
 }
 

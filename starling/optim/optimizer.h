@@ -13,25 +13,33 @@
 #include <vector>
 
 #include "starling/core/partition.h"
+#include "starling/optim/tensor_place.h"
 
 namespace starling::optim {
 
 // Learning rate and weight decay have one default for all kinds; the other defaults are PyTorch's.
 struct OptimizerSpec {
-  enum class Kind { kSgd, kAdam, kAdamW };
+  enum class Kind { kSgd, kAdam, kAdamW, kLars, kLamb };
   Kind kind = Kind::kSgd;
   double learning_rate = 0.01;
-  double weight_decay = 0;  // SGD and Adam add it to the gradient; AdamW shrinks the weights
-  double momentum = 0;      // SGD
-  double dampening = 0;     // SGD
-  bool nesterov = false;    // SGD
-  double beta1 = 0.9;       // Adam, AdamW
-  double beta2 = 0.999;     // Adam, AdamW
-  double epsilon = 1e-8;    // Adam, AdamW
-  double clip_norm = 0;     // a gradient whose 2-norm is larger is scaled down to it; 0: never
+  double weight_decay = 0;      // SGD, Adam and LARS add it to the gradient; AdamW shrinks the weights
+  double momentum = 0;          // SGD, LARS
+  double dampening = 0;         // SGD
+  bool nesterov = false;        // SGD, LARS
+  double beta1 = 0.9;           // Adam, AdamW, LAMB
+  double beta2 = 0.999;         // Adam, AdamW, LAMB
+  double epsilon = 1e-8;        // Adam, AdamW, LAMB; with LAMB 1e-6 is usual
+  double trust = 0.001;         // LARS: the trust coefficient
+  bool exclude_vectors = true;  // LARS, LAMB: tensors of at most one dimension (biases, norms) are excluded
+  double clip_norm = 0;         // a gradient whose 2-norm is larger is scaled down to it; 0: never
 
   bool operator==(const OptimizerSpec&) const = default;
 };
+
+// Whether the kind treats each tensor by itself, so that it needs to know them.
+constexpr bool by_tensor(OptimizerSpec::Kind kind) {
+  return kind == OptimizerSpec::Kind::kLars || kind == OptimizerSpec::Kind::kLamb;
+}
 
 // "sgd"
 std::string_view name_of(OptimizerSpec::Kind kind);
@@ -67,7 +75,17 @@ class Optimizer {
   }
   // Until the next advance().
   void scale_gradients(double scale) { scale_ = static_cast<float>(scale); }
+  // Kinds that work by tensor refuse a part that cuts one, unless set_squares() was called in this step.
   virtual void apply(Slice part, std::span<float> x, std::span<const float> gradient) = 0;
+
+  // For kinds that work by tensor, where nobody has whole tensors. After advance() and scale_gradients(), and
+  // before any part of a tensor is applied, its owners add the squares of their pieces to sums that begin at
+  // zero, as many as squares(); the total over all pieces is set until the next advance(). Others have no
+  // sums.
+  virtual std::size_t squares() const { return 0; }
+  virtual void add_squares(Slice /*part*/, std::span<const float> /*x*/, std::span<const float> /*gradient*/,
+                           std::span<double> /*sums*/) const {}
+  virtual void set_squares(std::span<const double> /*sums*/) {}
 
   virtual void set_learning_rate(double rate) = 0;
   virtual double learning_rate() const = 0;
@@ -87,7 +105,8 @@ class Optimizer {
   double clip_norm_;
 };
 
-// For vectors of `count` elements. Checks the spec.
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::size_t count);
+// For vectors of `count` elements. Checks the spec. Kinds that work by tensor need the tensors, which cover
+// the elements.
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSpec& spec, std::size_t count, Tensors tensors = {});
 
 }  // namespace starling::optim

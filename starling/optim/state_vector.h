@@ -19,7 +19,7 @@ class StateVector {
     if (!values_) throw std::bad_alloc();
   }
 
-  std::span<float> span() { return {values_.get(), count_}; }
+  std::span<float> span() const { return {values_.get(), count_}; }
 
  private:
   struct Free {

@@ -180,14 +180,16 @@ TEST(OptimizerSpec, OnlyWhatTheKindUsesIsChecked) {
 }
 
 TEST(OptimizerSpec, NamesAreReadBack) {
-  for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kAdam, OptimizerKind::kAdamW})
+  for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kAdam, OptimizerKind::kAdamW,
+                                   OptimizerKind::kLars, OptimizerKind::kLamb})
     EXPECT_EQ(parse_optimizer(name_of(kind), "x"), kind);
   EXPECT_EQ(name_of(OptimizerKind::kAdamW), "adamw");
   try {
     parse_optimizer("Adam", "optimizer.kind");
     FAIL() << "accepted";
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(), "optimizer.kind: unknown optimizer 'Adam'; allowed: sgd, adam, adamw");
+    EXPECT_STREQ(error.what(),
+                 "optimizer.kind: unknown optimizer 'Adam'; allowed: sgd, adam, adamw, lars, lamb");
   }
 }
 

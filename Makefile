@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 CONFIGURE_FLAGS = $(if $(STARLING_WERROR),-D STARLING_WERROR=$(STARLING_WERROR))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-lint configure build demo test bench bench-ripples bench-dear docs format lint model-check install clean
+.PHONY: help setup setup-lint configure build demo test bench bench-ripples bench-dear bench-ea-wild docs format lint model-check install clean
 
 help:
 	@echo "make build                 the program build/starling, tests, benchmarks and examples"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench                 run all benchmarks"
 	@echo "make bench-ripples         the table of the Ripples paper again, simulated and real: a quarter of an hour"
 	@echo "make bench-dear            the table of the DeAR paper again, simulated: a quarter of an hour"
+	@echo "make bench-ea-wild         synchronous or asynchronous, simulated and real: about twenty-five minutes"
 	@echo "make docs                  write the tables of docs/strategies as the program prints them"
 	@echo "make format                format the C++ sources in place"
 	@echo "make lint                  formatting, layers, clang-tidy"
@@ -60,6 +61,9 @@ bench-ripples: build
 
 bench-dear: build
 	bench/papers/dear
+
+bench-ea-wild: build
+	bench/papers/ea_wild
 
 docs: configure
 	@cmake --build --preset release --parallel $(JOBS) --target programs

@@ -73,8 +73,10 @@ launch::LaunchPlan plan_launch(const LaunchFlags& flags, const std::vector<std::
   plan.end_on_loss = flags.on_loss.optional();
   plan.link = flags.link.optional();
   plan.output = plan_output(flags.output);
-  plan.options =
-      read_strategy_flags(strategy::find_strategy(plan.strategy), command.remaining(), flags_of(command));
+  const strategy::StrategyEntry& row = strategy::find_strategy(plan.strategy);
+  plan.options = read_strategy_flags(row, command.remaining(), flags_of(command));
+  const bool on_one_host = !plan.link && (!plan.elsewhere || plan.elsewhere->hosts.size() == 1);
+  strategy::check_hosts(row, strategy::Options::parse(row.options, row.name, plan.options), on_one_host);
   return plan;
 }
 

@@ -177,11 +177,12 @@ add_test(NAME lint.replay_tables COMMAND Python3::Interpreter
 add_test(NAME lint.timeline COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/timeline_test.py)
 add_test(NAME lint.soak COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/soak_test.py)
 add_test(NAME lint.charts COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/svg_chart_test.py)
+add_test(NAME lint.solvers COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/ea_wild_test.py)
 add_test(NAME lint.sources_checker COMMAND ${CMAKE_COMMAND}
   -D MODULES=${PROJECT_SOURCE_DIR}/cmake -D WORK=${PROJECT_BINARY_DIR}/check_sources_test
   -P ${PROJECT_SOURCE_DIR}/tests/cmake/check_sources_test.cmake)
 set_tests_properties(lint.layers lint.layers_checker lint.labels_checker lint.overlap_checker lint.replay_tables
-  lint.timeline lint.soak lint.charts lint.sources_checker PROPERTIES LABELS lint TIMEOUT 60)
+  lint.timeline lint.soak lint.charts lint.solvers lint.sources_checker PROPERTIES LABELS lint TIMEOUT 60)
 
 # Several hosts on this machine. Skipped for users that may not make network namespaces.
 add_test(NAME hosts.tool COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/tools/hosts_test.py)
@@ -227,5 +228,6 @@ if(NOT STARLING_SANITIZE)
     -D WORK=${PROJECT_BINARY_DIR}/install_test -D GENERATOR=${CMAKE_GENERATOR}
     -D CXX=${CMAKE_CXX_COMPILER} -D VERSION=${PROJECT_VERSION} -D TORCH=$<TARGET_EXISTS:starling_torch>
     -P ${PROJECT_SOURCE_DIR}/tests/install/consumer_test.cmake)
-  set_tests_properties(install.consumer PROPERTIES LABELS install TIMEOUT 300)
+  # It compiles: were it the last to start, the other cores would wait for it.
+  set_tests_properties(install.consumer PROPERTIES LABELS install TIMEOUT 300 COST 100)
 endif()

@@ -22,7 +22,6 @@ namespace starling::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
 constexpr int kWarmup = 5;  // steps: the first ones make LibTorch's plans
@@ -82,7 +81,7 @@ TrainMeasurement measured(const BenchTrainOptions& options, const StepEnds& ends
 
 // For contestants that report themselves when their steps ended.
 TrainMeasurement measured(const BenchTrainOptions& options, const std::string& line) {
-  const Json json = Json::parse(line, nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
   if (!json.is_object() || !json.contains("step_ends")) {
     throw Error(concat("it printed no measurement but '", line, "'"));
   }
@@ -92,10 +91,10 @@ TrainMeasurement measured(const BenchTrainOptions& options, const std::string& l
 // From the files of a run. The worker's own count of its steps must be the one in the log.
 TrainMeasurement measured(const BenchTrainOptions& options, const fs::path& folder) {
   std::ifstream file(folder / "summary.json"), events(folder / "events.jsonl");
-  const Json summary = Json::parse(file);
+  const nlohmann::json summary = nlohmann::json::parse(file);
   const StepEnds ends = read_step_ends(events);
   double steps = 0;
-  Json counted = Json::array();
+  nlohmann::json counted = nlohmann::json::array();
   for (const std::vector<double>& own : ends) {
     counted.push_back(own.size());
     steps += static_cast<double>(own.size());
@@ -140,13 +139,13 @@ TrainMeasurement run_plain(const BenchTrainOptions& options) {
 TrainMeasurement run_ddp(const BenchTrainOptions& options, const std::string& python) {
   const auto peer = find_own_file("ddp_peer.py");
   if (!peer) throw Error("ddp_peer.py is missing beside this program");
-  const Json job = {{"workers", options.workers},
-                    {"slow", options.slow},
-                    {"steps", options.steps + kWarmup},
-                    {"batch", kBatch},
-                    {"pictures", kPictures},
-                    {"lr", kRate},
-                    {"momentum", kMomentum}};
+  const nlohmann::json job = {{"workers", options.workers},
+                              {"slow", options.slow},
+                              {"steps", options.steps + kWarmup},
+                              {"batch", kBatch},
+                              {"pictures", kPictures},
+                              {"lr", kRate},
+                              {"momentum", kMomentum}};
   return measured(options, run(options, {python, *peer, job.dump()}));
 }
 

@@ -10,7 +10,7 @@ namespace starling::cli {
 
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(2);
+constexpr auto kHeadStart = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -26,6 +26,6 @@ Rank rank_of_start() {
   }
 }
 
-void let_first_rank_speak() { std::this_thread::sleep_for(kPatience); }
+void let_first_rank_speak() { std::this_thread::sleep_for(kHeadStart); }
 
 }  // namespace starling::cli

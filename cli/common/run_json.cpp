@@ -54,10 +54,15 @@ Json cluster_json(const cluster::Cluster& cluster) {
   return json;
 }
 
-Json optimizer_json(const optim::OptimizerSpec& spec) {
-  return {{"kind", optim::name_of(spec.kind)}, {"learning_rate", spec.learning_rate},
-          {"momentum", spec.momentum},         {"nesterov", spec.nesterov},
-          {"weight_decay", spec.weight_decay}, {"clip_norm", spec.clip_norm}};
+Json optimizer_json(const optim::OptimizerSpec& spec, const RateOfWorkers& rate) {
+  Json json{{"kind", optim::name_of(spec.kind)}, {"learning_rate", spec.learning_rate},
+            {"momentum", spec.momentum},         {"nesterov", spec.nesterov},
+            {"weight_decay", spec.weight_decay}, {"clip_norm", spec.clip_norm}};
+  json["scale_lr"] = optim::name_of(rate.scale);
+  json["learning_rate_of_one"] = rate.of_one;
+  if (spec.kind == optim::OptimizerSpec::Kind::kLars) json["trust"] = spec.trust;
+  if (by_tensor(spec.kind)) json["exclude"] = spec.exclude_vectors ? "vectors" : "none";
+  return json;
 }
 
 std::string config_json(const SimulatePlan& plan, const std::vector<std::string>& flags) {
@@ -78,7 +83,7 @@ std::string config_json(const SimulatePlan& plan, const std::vector<std::string>
   json["parameters"] = simulation.workload->parameters();
   json["batch"] = simulation.workload->batch();
   json["step_seconds"] = simulation.step_seconds;
-  json["optimizer"] = optimizer_json(simulation.optimizer);
+  json["optimizer"] = optimizer_json(simulation.optimizer, plan.rate);
   json["nonfinite"] = strategy::name_of(simulation.nonfinite);
   json["end"] = end_json(simulation);
   json["cluster"] = cluster_json(simulation.cluster);

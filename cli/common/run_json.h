@@ -14,6 +14,6 @@ std::string config_json(const SimulatePlan& plan, const std::vector<std::string>
 
 // Parts that other commands have, too.
 nlohmann::ordered_json cluster_json(const cluster::Cluster& cluster);
-nlohmann::ordered_json optimizer_json(const optim::OptimizerSpec& spec);
+nlohmann::ordered_json optimizer_json(const optim::OptimizerSpec& spec, const RateOfWorkers& rate);
 
 }  // namespace starling::cli

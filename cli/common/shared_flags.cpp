@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "starling/cluster/cluster_flags.h"
+#include "starling/core/error.h"
 #include "starling/core/text.h"
 #include "starling/join/run_environment.h"
 #include "starling/optim/optimizer.h"
@@ -40,6 +41,12 @@ Grammar<std::string> nonfinite() {
   return text_like("WORD", [](const std::string& text, auto flag) { strategy::parse_nonfinite(text, flag); });
 }
 
+// Whether vectors are excluded.
+bool read_exclusion(const std::string& text, std::string_view flag) {
+  if (text == "vectors" || text == "none") return text == "vectors";
+  throw InvalidArgument(concat(flag, ": '", text, "'; allowed: vectors, none"));
+}
+
 void add_worker_flags(SharedFlags& flags) {
   flags.strategy = strategy_flag();
   flags.workers = {"-n,--workers", "number of workers", whole_number()};
@@ -61,11 +68,19 @@ void add_worker_flags(SharedFlags& flags) {
 
 void add_learning_flags(SharedFlags& flags) {
   flags.batch = {"--batch", "samples in a worker's step", whole_number(1, kLargestBatch)};
-  flags.optimizer = {"--optimizer", "sgd, adam, adamw", optimizer()};
+  flags.optimizer = {"--optimizer", "sgd, adam, adamw, lars, lamb", optimizer()};
   flags.lr = {"--lr", "learning rate", number(0, kLarge)};
-  flags.momentum = {"--momentum", "momentum of sgd", number(0, 1)};
+  flags.scale_lr = {"--scale-lr",
+                    "multiplies the learning rate by the number of workers (linear) or its root (sqrt)",
+                    {"none|linear|sqrt", optim::parse_rate_scale}};
+  flags.momentum = {"--momentum", "momentum of sgd, lars", number(0, 1)};
   flags.nesterov = {"--nesterov", "uses Nesterov's form of the momentum"};
   flags.weight_decay = {"--weight-decay", "weight decay", number(0, kLarge)};
+  flags.trust = {"--trust", "trust coefficient of lars", number(0, kLarge)};
+  flags.exclude = {"--exclude",
+                   "tensors that lars and lamb give the plain rate and no weight decay: vectors (biases and "
+                   "others of one dimension), none",
+                   {"vectors|none", read_exclusion}};
   flags.clip_norm = {"--clip-norm", "largest 2-norm of a gradient; 0: no limit", number(0, kLarge)};
   flags.nonfinite = {
       "--nonfinite",

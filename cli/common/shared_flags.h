@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/common/flag.h"
+#include "starling/optim/rate_scale.h"
 #include "starling/record/record_plan.h"
 
 namespace starling::cli {
@@ -10,6 +11,7 @@ namespace starling::cli {
 inline constexpr long long kMostSteps = 1'000'000'000;
 inline constexpr long long kLargestBatch = 1'000'000;
 inline constexpr double kLarge = 1e12;
+inline constexpr const char* kTrustDefault = "0.001";
 inline constexpr const char* kOnLossDefault = "STARLING_ON_LOSS, or go-on";
 
 struct SharedFlags {
@@ -25,7 +27,9 @@ struct SharedFlags {
   // Learning.
   Flag<std::uint64_t> batch;
   Flag<std::string> optimizer;
-  Flag<double> lr, momentum, weight_decay, clip_norm;
+  Flag<double> lr, momentum, weight_decay, trust, clip_norm;
+  Flag<optim::RateScale> scale_lr;
+  Flag<bool> exclude;  // whether vectors are excluded
   Switch nesterov;
   Flag<std::string> nonfinite;
 

@@ -24,10 +24,7 @@ void check_use(const SimulateFlags& flags) {
          concat("workload ", workload, " has none; allowed with quadratic"));
   refuse(flags.data_seed, "--data-seed", replay, concat("workload ", workload, " has no data"));
   refuse(flags.step_time, "--step-time", replay, concat("workload ", workload, " has times of its own"));
-  refuse(flags.momentum, "--momentum", flags.optimizer != "sgd",
-         concat(flags.optimizer, " has none; allowed with sgd"));
   refuse(flags.seed, "--seed", static_cast<bool>(flags.seeds), "allowed: either --seed or --seeds");
-  if (flags.nesterov && flags.optimizer != "sgd") throw InvalidArgument("--nesterov: allowed with sgd");
   if (flags.force && !flags.out) throw InvalidArgument("--force needs --out, whose files it replaces");
 }
 

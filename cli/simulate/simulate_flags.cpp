@@ -83,13 +83,21 @@ void add_learning_flags(CLI::App& command, SimulateFlags& flags) {
   add_own("--step-time", "duration of a step at speed 1; replays have their own", positive_time(),
           flags.step_time)
       ->default_str("100ms");
-  add(command, shared.optimizer, flags.optimizer)->group(kGroup)->capture_default_str();
+  add(command, shared.nonfinite, flags.nonfinite)->group(kGroup)->default_str("used like any other");
+}
+
+void add_optimizer_flags(CLI::App& command, OptimizerFlags& flags) {
+  const SharedFlags& shared = shared_flags();
+  constexpr const char* kGroup = "Optimiser (docs/workloads.md, docs/large_batches.md)";
+  add(command, shared.optimizer, flags.kind)->group(kGroup)->default_str("sgd");
   add(command, shared.lr, flags.lr)->group(kGroup)->default_str("0.1");
+  add(command, shared.scale_lr, flags.scale_lr)->group(kGroup)->default_str("none");
   add(command, shared.momentum, flags.momentum)->group(kGroup)->default_str("0");
   add(command, shared.nesterov, flags.nesterov)->group(kGroup);
   add(command, shared.weight_decay, flags.weight_decay)->group(kGroup)->default_str("0");
+  add(command, shared.trust, flags.trust)->group(kGroup)->default_str(kTrustDefault);
+  add(command, shared.exclude, flags.exclude_vectors)->group(kGroup)->default_str("vectors");
   add(command, shared.clip_norm, flags.clip_norm)->group(kGroup)->default_str("0");
-  add(command, shared.nonfinite, flags.nonfinite)->group(kGroup)->default_str("used like any other");
 }
 
 // Its time between two evaluations is in steps; that of `train` is a time.
@@ -132,6 +140,7 @@ void add_simulate_flags(CLI::App& command, SimulateFlags& flags) {
   add(command, shared_flags().strategy, flags.strategy)->capture_default_str();
   add_cluster_flags(command, flags);
   add_learning_flags(command, flags);
+  add_optimizer_flags(command, flags.optimizer);
   add_run_flags(command, flags);
 }
 

@@ -12,16 +12,13 @@
 namespace starling::cli {
 namespace {
 
-optim::OptimizerSpec read_optimizer(const SimulateFlags& flags) {
-  optim::OptimizerSpec spec;
-  spec.kind = optim::parse_optimizer(flags.optimizer, "--optimizer");
-  spec.learning_rate = flags.lr.value_or(0.1);
-  spec.momentum = flags.momentum.value_or(0);
-  spec.weight_decay = flags.weight_decay.value_or(0);
-  spec.clip_norm = flags.clip_norm.value_or(0);
-  spec.nesterov = flags.nesterov;
-  optim::check(spec);
-  return spec;
+constexpr double kDefaultRate = 0.1;
+
+void read_optimizer(const SimulateFlags& flags, SimulatePlan& plan) {
+  sim::Simulation& simulation = plan.simulation;
+  simulation.optimizer = optimizer_of(flags.optimizer, {}, kDefaultRate);
+  plan.rate =
+      scale_rate(flags.optimizer, static_cast<int>(simulation.cluster.workers.size()), simulation.optimizer);
 }
 
 cluster::Cluster read_cluster(const SimulateFlags& flags) {
@@ -62,7 +59,7 @@ SimulatePlan plan_simulation(const SimulateFlags& flags, const std::vector<std::
   simulation.options = read_strategy_flags(*simulation.strategy, flags.strategy_flags, own_flags);
   simulation.cluster = read_cluster(flags);
   simulation.end_on_loss = flags.on_loss.value_or(false);
-  simulation.optimizer = read_optimizer(flags);
+  read_optimizer(flags, plan);
   if (flags.nonfinite) simulation.nonfinite = strategy::parse_nonfinite(*flags.nonfinite, "--nonfinite");
   simulation.step_seconds = seconds_of(flags.step_time.value_or(std::chrono::milliseconds(100)));
   read_end(flags, simulation);

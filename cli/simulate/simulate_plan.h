@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/common/flag.h"
+#include "cli/common/optimizer_flags.h"
 #include "starling/cluster/cluster_flags.h"
 #include "starling/sim/simulation.h"
 
@@ -26,9 +27,7 @@ struct SimulateFlags {
   Given<double> noise;
   Given<Duration> step_time;
 
-  std::string optimizer = "sgd";
-  Given<double> lr, momentum, weight_decay, clip_norm;
-  bool nesterov = false;
+  OptimizerFlags optimizer;
   std::optional<std::string> nonfinite;
 
   Given<std::uint64_t> steps;
@@ -50,6 +49,7 @@ void add_simulate_flags(CLI::App& command, SimulateFlags& flags);
 
 struct SimulatePlan {
   sim::Simulation simulation;
+  RateOfWorkers rate;                // what the learning rate of the simulation was made of
   std::string workload;              // its name
   std::vector<std::uint64_t> seeds;  // one, unless it is a study
   bool study = false;                // over seeds

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kMostThreads = 1024;
 constexpr int kMostEvalPoints = 64;
+constexpr double kMostPower = 100;
 
 // One of some words.
 Grammar<std::string> word_of(std::vector<std::string_view> words, std::string_view kind = "") {
@@ -83,18 +84,34 @@ void add_learning_flags(FlagGroup group, TrainFlags& flags) {
                word_of({"equal", "dynamic"}), flags.shards)
       ->capture_default_str();
   group.add_shared(shared.batch, flags.batch)->default_str("32");
-  group.add_shared(shared.optimizer, flags.optimizer)->default_str("sgd; charlm: adam");
+  group.add_shared(shared.nonfinite, flags.nonfinite)->capture_default_str();
+}
+
+void add_optimizer_flags(FlagGroup group, OptimizerFlags& flags) {
+  const SharedFlags& shared = shared_flags();
+  group.add_shared(shared.optimizer, flags.kind)->default_str("sgd; charlm: adam");
   group.add_shared(shared.lr, flags.lr)->default_str("the model's own");
+  group.add_shared(shared.scale_lr, flags.scale_lr)->default_str("none");
   group.add_shared(shared.momentum, flags.momentum)->default_str("0.9");
   group.add_switch(shared.nesterov, flags.nesterov);
   group.add_shared(shared.weight_decay, flags.weight_decay)->default_str("0");
+  group.add_shared(shared.trust, flags.trust)->default_str(kTrustDefault);
+  group.add_shared(shared.exclude, flags.exclude_vectors)->default_str("vectors");
   group.add_shared(shared.clip_norm, flags.clip_norm)->default_str("0");
-  group.add_shared(shared.nonfinite, flags.nonfinite)->capture_default_str();
+}
+
+void add_schedule_flags(FlagGroup group, TrainFlags& flags) {
   group
-      .add_own("--warmup", "steps in which the learning rate grows to its full value",
-               whole_number(0, kMostSteps), flags.warmup)
+      .add_own("--warmup",
+               "steps, or as in 5epochs passes, in which the learning rate grows to its full value",
+               Grammar<optim::WarmUp>{"N|Nepochs", optim::parse_warmup}, flags.warmup)
       ->default_str("0");
-  group.add_own("--lr-schedule", "constant, step, cosine", schedule(), flags.schedule)->capture_default_str();
+  group.add_own("--lr-schedule", "constant, step, cosine, polynomial", schedule(), flags.schedule)
+      ->capture_default_str();
+  group.add_own("--lr-power", "power of the polynomial schedule", number(0, kMostPower), flags.lr_power)
+      ->default_str("2");
+  group.add_own("--lr-end", "rate at the end of the polynomial schedule", number(0, kLarge), flags.lr_end)
+      ->default_str("0");
 }
 
 void add_end_flags(FlagGroup group, TrainFlags& flags) {
@@ -137,6 +154,8 @@ void add_train_flags(CLI::App& command, TrainFlags& flags) {
   add(command, shared_flags().strategy, flags.strategy)->capture_default_str();
   add_worker_flags({command, "Workers (docs/train.md)"}, flags);
   add_learning_flags({command, "Training (docs/train.md)"}, flags);
+  add_optimizer_flags({command, "Optimiser (docs/train.md, docs/large_batches.md)"}, flags.optimizer);
+  add_schedule_flags({command, "Optimiser (docs/train.md, docs/large_batches.md)"}, flags);
   add_run_flags({command, "Run (docs/train.md, docs/runs.md)"}, flags);
 }
 

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "cli/common/flag.h"
+#include "cli/common/optimizer_flags.h"
 #include "starling/cluster/cluster_flags.h"
+#include "starling/optim/schedule.h"
 #include "starling/record/record_plan.h"
 
 namespace starling::cli {
@@ -28,12 +30,11 @@ struct TrainFlags {
   std::string data = "glyphs";
   std::string shards = "equal";
   Given<std::uint64_t> batch;
-  std::optional<std::string> optimizer;
-  Given<double> lr, momentum, weight_decay, clip_norm;
-  bool nesterov = false;
+  OptimizerFlags optimizer;
   std::string nonfinite = "skip";
-  Given<std::uint64_t> warmup;
+  Given<optim::WarmUp> warmup;
   std::string schedule = "constant";
+  Given<double> lr_power, lr_end;
 
   Given<std::uint64_t> epochs, steps;
   Given<double> max_seconds, target_loss, target_accuracy;

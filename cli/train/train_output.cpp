@@ -31,9 +31,13 @@ std::string config(const TrainPlan& plan, const std::vector<std::string>& words)
   json["shards"] = setting.dynamic_shards ? "dynamic" : "equal";
   json["batch"] = setting.batch;
   json["seed"] = setting.seed;
-  json["optimizer"] = optimizer_json(setting.optimizer);
+  json["optimizer"] = optimizer_json(setting.optimizer, plan.rate);
   json["lr_schedule"] = optim::name_of(setting.schedule);
-  json["warmup"] = setting.warmup;
+  if (setting.schedule == optim::Schedule::Kind::kPolynomial) {
+    json["lr_power"] = setting.power;
+    json["lr_end"] = setting.end_rate;
+  }
+  json["warmup"] = setting.warmup.epochs > 0 ? Json(text_of(setting.warmup)) : Json(setting.warmup.steps);
   json["nonfinite"] = strategy::name_of(setting.nonfinite);
   if (setting.pace) json["pace_seconds"] = seconds_of(*setting.pace);
   if (plan.link) json["link"] = transport::text_of(*plan.link);

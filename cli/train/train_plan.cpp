@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "cli/common/strategy_flags.h"
 #include "starling/core/error.h"
@@ -18,21 +19,18 @@ namespace {
 using torch::TrainOptions;
 
 // Defaults suit the model.
-optim::OptimizerSpec read_optimizer(const TrainFlags& flags) {
-  const bool adam = flags.model == "charlm";
-  optim::OptimizerSpec spec;
-  spec.kind = optim::parse_optimizer(flags.optimizer.value_or(adam ? "adam" : "sgd"), "--optimizer");
-  const bool sgd = spec.kind == optim::OptimizerSpec::Kind::kSgd;
-  spec.learning_rate = flags.lr.value_or(sgd ? (flags.model == "resnet20" ? 0.05 : 0.02) : 0.002);
-  if (!sgd && flags.momentum)
-    throw InvalidArgument(concat("--momentum: '", flags.momentum.text(), "'; allowed with sgd"));
-  if (!sgd && flags.nesterov) throw InvalidArgument("--nesterov: allowed with sgd");
-  if (sgd) spec.momentum = flags.momentum.value_or(0.9);
-  spec.nesterov = flags.nesterov;
-  spec.weight_decay = flags.weight_decay.value_or(0);
-  spec.clip_norm = flags.clip_norm.value_or(0);
-  optim::check(spec);
-  return spec;
+double default_rate(const TrainFlags& flags, optim::OptimizerSpec::Kind kind) {
+  using Kind = optim::OptimizerSpec::Kind;
+  if (kind == Kind::kSgd) return flags.model == "resnet20" ? 0.05 : 0.02;
+  return kind == Kind::kLars ? 1 : 0.002;
+}
+
+void read_optimizer(const TrainFlags& flags, TrainPlan& plan) {
+  using Kind = optim::OptimizerSpec::Kind;
+  const OptimizerDefaults defaults{flags.model == "charlm" ? Kind::kAdam : Kind::kSgd, 0.9};
+  const double rate = default_rate(flags, optimizer_kind(flags.optimizer, defaults.kind));
+  plan.setting.optimizer = optimizer_of(flags.optimizer, defaults, rate);
+  plan.rate = scale_rate(flags.optimizer, plan.workers, plan.setting.optimizer);
 }
 
 void read_cluster(const TrainFlags& flags, int workers, TrainOptions& setting) {
@@ -75,12 +73,22 @@ void read_evaluation(const TrainFlags& flags, TrainOptions& setting) {
 
 void read_schedule(const TrainFlags& flags, TrainOptions& setting) {
   setting.schedule = optim::parse_schedule(flags.schedule, "--lr-schedule");
-  setting.warmup = flags.warmup.value_or(0);
+  setting.warmup = flags.warmup.value_or({});
   setting.nonfinite = strategy::parse_nonfinite(flags.nonfinite, "--nonfinite");
   if (setting.schedule != optim::Schedule::Kind::kConstant && !setting.epochs && !setting.steps) {
     throw InvalidArgument(
         concat("--lr-schedule: '", flags.schedule, "' needs --epochs or --steps, to know the end"));
   }
+  for (const auto& [given, flag] :
+       {std::pair(&flags.lr_power, "--lr-power"), std::pair(&flags.lr_end, "--lr-end")}) {
+    if (!*given || setting.schedule == optim::Schedule::Kind::kPolynomial) continue;
+    throw InvalidArgument(concat(flag, ": '", given->text(), "'; allowed with --lr-schedule polynomial"));
+  }
+  setting.power = flags.lr_power.value_or(setting.power);
+  setting.end_rate = flags.lr_end.value_or(setting.end_rate);
+  if (setting.end_rate <= setting.optimizer.learning_rate) return;
+  throw InvalidArgument(concat("--lr-end: '", flags.lr_end.text(), "'; allowed: at most the learning rate, ",
+                               setting.optimizer.learning_rate));
 }
 
 void read_checks(const TrainFlags& flags, const TrainPlan& plan, TrainOptions& setting) {
@@ -106,6 +114,7 @@ void read_strategy(const TrainFlags& flags, const std::vector<std::string>& own_
   plan.options = strategy_options(flags, own_flags);
   const auto options = strategy::Options::parse(plan.strategy->options, plan.strategy->name, plan.options);
   plan.strategy->make(options, plan.workers);  // refuses what does not go together
+  strategy::check_hosts(*plan.strategy, options, !plan.link);
 }
 
 void read_feed(const TrainFlags& flags, TrainPlan& plan) {
@@ -149,6 +158,7 @@ TrainPlan plan_flags(const TrainFlags& flags, const std::vector<std::string>& ow
   // Another launcher may have started workers on several hosts.
   const int most = flags.launched ? join::kMostMeetingRanks : launch::kMostWorkers;
   plan.workers = in_range(flags.workers, "--workers", 4, 1, most);
+  plan.link = flags.link.optional();
   read_strategy(flags, own_flags, plan);
   plan.out = flags.out ? flags.out : flags.resume;
   plan.force = flags.force || (flags.resume && !flags.out);
@@ -156,7 +166,7 @@ TrainPlan plan_flags(const TrainFlags& flags, const std::vector<std::string>& ow
   plan.setting.record = flags.record.value_or({});
   if (flags.force && !flags.out) throw InvalidArgument("--force needs --out, whose files it replaces");
   setting.model = flags.model;
-  setting.optimizer = read_optimizer(flags);
+  read_optimizer(flags, plan);
   setting.threads = static_cast<int>(flags.threads.value_or(1));
   setting.seed = flags.seed.value_or(1);
   read_cluster(flags, plan.workers, setting);
@@ -165,7 +175,6 @@ TrainPlan plan_flags(const TrainFlags& flags, const std::vector<std::string>& ow
   read_schedule(flags, setting);
   read_checks(flags, plan, setting);
   plan.end_on_loss = flags.on_loss.optional();
-  plan.link = flags.link.optional();
   read_feed(flags, plan);
   return plan;
 }

@@ -14,6 +14,7 @@ namespace starling::cli {
 
 struct TrainPlan {
   torch::TrainOptions setting;  // without the data, which the workers load
+  RateOfWorkers rate;           // what the learning rate of the settings was made of
   const strategy::StrategyEntry* strategy = nullptr;
   strategy::OptionTexts options;
   int workers = 4;

@@ -76,7 +76,21 @@ void each_field(Spec& optimizer, const auto& visit) {
   visit("beta1", optimizer.beta1);
   visit("beta2", optimizer.beta2);
   visit("epsilon", optimizer.epsilon);
+  visit("trust", optimizer.trust);
+  visit("exclude_vectors", optimizer.exclude_vectors);
   visit("clip_norm", optimizer.clip_norm);
+}
+
+template <SpecOf<optim::WarmUp> Spec>
+void each_field(Spec& warmup, const auto& visit) {
+  visit("steps", warmup.steps);
+  visit("epochs", warmup.epochs);
+}
+
+template <SpecOf<RateOfWorkers> Spec>
+void each_field(Spec& rate, const auto& visit) {
+  visit("scale", rate.scale);
+  visit("of_one", rate.of_one);
 }
 
 template <SpecOf<record::RecordPlan> Spec>
@@ -95,6 +109,8 @@ void each_field(Spec& setting, const auto& visit) {
   visit("optimizer", setting.optimizer);
   visit("schedule", setting.schedule);
   visit("warmup", setting.warmup);
+  visit("power", setting.power);
+  visit("end_rate", setting.end_rate);
   visit("nonfinite", setting.nonfinite);
   visit("epochs", setting.epochs);
   visit("steps", setting.steps);
@@ -118,6 +134,7 @@ void each_field(Spec& setting, const auto& visit) {
 template <SpecOf<TrainPlan> Spec>
 void each_field(Spec& plan, const auto& visit) {
   visit("setting", plan.setting);
+  visit("rate", plan.rate);
   visit("options", plan.options);
   visit("workers", plan.workers);
   visit("link", plan.link);
@@ -240,7 +257,7 @@ int open_plan(const TrainPlan& plan) {
   const std::vector<std::uint8_t> bytes = PlanJson::to_cbor(to_json(plan));
   const int memory = memfd_create("starling-plan", MFD_CLOEXEC);
   if (memory < 0) fail("memfd_create");
-  if (write(memory, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) fail("write");
+  if (::write(memory, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) fail("write");
   const int inherited = fcntl(memory, F_DUPFD, kAboveStandardStreams);
   if (inherited < 0) fail("fcntl");
   close(memory);

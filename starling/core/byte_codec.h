@@ -24,7 +24,7 @@ namespace starling {
 using Bytes = std::vector<std::byte>;
 
 // Changes with the layout of any message between the processes of a run.
-inline constexpr std::uint8_t kWireVersion = 1;
+inline constexpr std::uint8_t kWireVersion = 2;
 
 // A value that has one form in a message. Structs have none: their fields are written one by one.
 template <class T>

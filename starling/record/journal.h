@@ -1,34 +1,17 @@
 // One rank's notes of a run, written by the rank itself and read when the run is over.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "starling/record/lock_waits.h"
 #include "starling/record/span.h"
+#include "starling/record/staleness.h"
+#include "starling/record/step_traffic.h"
 
 namespace starling::record {
-
-// How many updates the model had seen since the copy that a gradient was computed from, when it was applied.
-struct Staleness {
-  std::uint64_t count = 0;
-  std::uint64_t sum = 0;
-  std::uint64_t max = 0;
-
-  void note(std::uint64_t updates) {
-    ++count;
-    sum += updates;
-    max = std::max(max, updates);
-  }
-  void merge(const Staleness& other) {
-    count += other.count;
-    sum += other.sum;
-    max = std::max(max, other.max);
-  }
-  double mean() const { return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count); }
-};
 
 // The work of a group generator.
 struct Generated {
@@ -66,6 +49,8 @@ struct Journal {
   std::uint64_t skipped = 0;  // steps whose gradient was not finite
   std::string stopped;        // why this rank has asked for the end of the run; empty: it has not
   Staleness staleness;
+  LockWaits lock_waits;
+  StepTraffic step_traffic;
   Generated generated;
   Fusion fusion;
   // So far, without background work. Waiting includes the bytes' time on the wire.

@@ -72,8 +72,8 @@ class Report {
   // Without a record nothing is known of the workers' time.
   std::string text() const {
     const bool timed = run_.record != RecordMode::kOff;
-    return (timed ? table() : "") + progress() + outcome() + fusion() + (timed ? blame() : "") +
-           unhappy_ends();
+    return (timed ? table() : "") + progress() + outcome() + staleness() + locks() + fusion() +
+           (timed ? blame() : "") + unhappy_ends();
   }
 
  private:
@@ -89,6 +89,8 @@ class Report {
   std::string worker_line(std::size_t i) const;
   std::string progress() const;
   std::string outcome() const;
+  std::string staleness() const;
+  std::string locks() const;
   std::string fusion() const;
   std::string blame() const;
   std::string no_blame() const;
@@ -156,6 +158,19 @@ std::string Report::outcome() const {
                         : "target not reached");
   }
   return parts.empty() ? "" : join_texts(parts) + "\n";
+}
+
+std::string Report::staleness() const {
+  const Staleness all = sum_of(run_, &Journal::staleness);
+  if (all.count == 0) return "";
+  return concat("staleness: p50 ", all.percentile(50), ", p99 ", all.percentile(99), ", max ", all.max, "\n");
+}
+
+std::string Report::locks() const {
+  const LockWaits all = sum_of(run_, &Journal::lock_waits);
+  if (all.count == 0) return "";
+  return concat("waiting for locks: ", percent(seconds_of(all.total), workers_time()),
+                " of the workers' time; ", all.contended, " of ", all.count, " were held\n");
 }
 
 std::string Report::fusion() const {

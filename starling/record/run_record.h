@@ -46,6 +46,7 @@ inline void add_service(RankRecord& record, const Journal& service) {
   for (const Span& span : service.spans) record.journal.spans.push_back(beside_worker(span, record.trains));
   record.journal.handed += service.handed;
   record.journal.staleness.merge(service.staleness);
+  record.journal.lock_waits.merge(service.lock_waits);
 }
 
 struct LossPoint {
@@ -70,6 +71,14 @@ struct RunRecord {
   std::optional<Duration> time_to_target;
   std::uint64_t events = 0;  // of the scheduler; 0 where not counted
 };
+
+// What all ranks noted of one kind.
+template <class Notes>
+Notes sum_of(const RunRecord& run, Notes Journal::*kind) {
+  Notes all;
+  for (const RankRecord& record : run.ranks) all.merge(record.journal.*kind);
+  return all;
+}
 
 // A run of real processes. It lasted until the last rank's end.
 inline RunRecord real_run(std::string strategy, std::vector<RankRecord> ranks) {

@@ -29,15 +29,35 @@ Json list(const RunRecord& run, bool workers, Value value) {
 
 // Strategies without a server note nothing: they apply gradients to the model they were computed from.
 Json staleness(const RunRecord& run) {
-  Staleness all;
-  for (const RankRecord& record : run.ranks) all.merge(record.journal.staleness);
-  return {{"mean", all.mean()}, {"max", all.max}};
+  const Staleness all = sum_of(run, &Journal::staleness);
+  Json histogram = Json::array();
+  for (std::size_t i = 0; i < all.buckets.size(); ++i) {
+    if (all.buckets[i] == 0) continue;
+    histogram.push_back({Staleness::first_of(i), Staleness::last_of(i), all.buckets[i]});
+  }
+  return {{"mean", all.mean()},
+          {"p50", all.percentile(50)},
+          {"p99", all.percentile(99)},
+          {"max", all.max},
+          {"histogram", std::move(histogram)}};
+}
+
+// Null where no strategy took a lock.
+Json lock_waits(const RunRecord& run) {
+  const LockWaits all = sum_of(run, &Journal::lock_waits);
+  if (all.count == 0) return {};
+  const auto fraction = [&](std::size_t i) {
+    return share(run.ranks[i].journal.lock_waits.total, run.ranks[i]);
+  };
+  return {{"count", all.count},
+          {"contended", all.contended},
+          {"seconds", seconds_of(all.total)},
+          {"fraction_per_worker", list(run, true, fraction)}};
 }
 
 // Null where no strategy asked for groups.
 Json generator(const RunRecord& run) {
-  Generated all;
-  for (const RankRecord& record : run.ranks) all.merge(record.journal.generated);
+  const Generated all = sum_of(run, &Journal::generated);
   if (all.requests == 0) return {};
   const double seconds = seconds_of(run.duration);
   return {{"requests", all.requests},
@@ -103,6 +123,8 @@ void add_traffic(Json& json, const RunRecord& run) {
   const auto bytes = [&](std::size_t i) { return run.ranks[i].bytes_sent; };
   json["bytes_sent_per_worker"] = list(run, true, bytes);
   json["bytes_sent_by_services"] = list(run, false, bytes);
+  json["peak_step_bytes_per_worker"] =
+      list(run, true, [&](std::size_t i) { return run.ranks[i].journal.step_traffic.peak_bytes; });
   json["messages_sent_per_worker"] =
       list(run, true, [&](std::size_t i) { return run.ranks[i].messages_sent; });
 }
@@ -192,6 +214,7 @@ std::string summary_json(const RunRecord& run, const WaitAnalysis& waits,
   add_waiting(json, run, waits);
   json["consensus_distance"] = number(run.consensus_distance);
   json["staleness"] = staleness(run);
+  json["lock_waits"] = lock_waits(run);
   json["generator"] = generator(run);
   json["fusion"] = fusion(run);
   json["ended"] = unhappy_ends(run);

@@ -1,5 +1,7 @@
 #include "starling/sim/blueprint.h"
 
+#include <algorithm>
+
 #include "starling/core/error.h"
 
 namespace starling::sim {
@@ -47,6 +49,7 @@ Blueprint make_blueprint(const Simulation& simulation, strategy::Placement servi
   place.optimizer = simulation.optimizer;
   place.nonfinite = simulation.nonfinite;
   place.elements = workload.parameters();
+  place.tensors = strategy::tensors_of(workload.sections(), simulation.optimizer);
   place.ghost = workload.ghost();
   if (!place.ghost) {
     place.initial_model.resize(place.elements);
@@ -68,8 +71,12 @@ std::unique_ptr<strategy::Strategy> make_strategy(const Simulation& simulation) 
     throw InvalidArgument(concat("worker ", rank, " joins later, which strategy ", row.name,
                                  " does not support; allowed with ", join_texts(takers)));
   }
-  return row.make(strategy::Options::parse(row.options, row.name, simulation.options),
-                  static_cast<int>(workers.size()));
+  const auto options = strategy::Options::parse(row.options, row.name, simulation.options);
+  const auto elsewhere = [&](const cluster::WorkerSpec& worker) {
+    return worker.host != workers.front().host;
+  };
+  check_hosts(row, options, std::ranges::none_of(workers, elsewhere));
+  return row.make(options, static_cast<int>(workers.size()));
 }
 
 void check(const Simulation& simulation) { make_strategy(simulation); }

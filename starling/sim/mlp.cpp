@@ -47,9 +47,9 @@ struct Mlp::Pass {
 Mlp::Mlp(const WorkloadSetting& setting)
     : batch_(setting.batch == 0 ? kMlpBatch : setting.batch),
       sections_{{"hidden.weight", kHiddenWeight, kHidden * kInputs},
-                {"hidden.bias", kHiddenBias, kHidden},
+                {"hidden.bias", kHiddenBias, kHidden, true},
                 {"output.weight", kOutputWeight, kClasses * kHidden},
-                {"output.bias", kOutputBias, kClasses}},
+                {"output.bias", kOutputBias, kClasses, true}},
       shards_(kMlpSamples, setting.workers) {
   generate(setting.seed);
 }

@@ -163,6 +163,11 @@ Task<> SimWorker::update(Slice part, std::uint64_t step) {
   co_return;
 }
 
+Task<> SimWorker::pass_memory(std::size_t bytes) {
+  const auto host = static_cast<std::size_t>(host_of(rank()));
+  co_await runtime::sleep_until(now() + blueprint_.hosts[host].inside.time_for(bytes));
+}
+
 std::vector<strategy::Data> SimWorker::optimizer_state() {
   std::vector<strategy::Data> state;
   for (const std::span<float> vector : optimizer_->state()) state.emplace_back(vector);

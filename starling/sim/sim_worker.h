@@ -60,6 +60,8 @@ class SimWorker final : public strategy::WithRunInfo<strategy::Worker> {
   void beside(runtime::Task<> task, std::string name) override {
     conductor_.beside(*this, std::move(task), std::move(name));
   }
+  // At the bandwidth inside the host, as if this worker had it alone.
+  runtime::Task<> pass_memory(std::size_t bytes) override;
   std::vector<strategy::Data> optimizer_state() override;
   double learning_rate() const override { return optimizer_->learning_rate(); }
 

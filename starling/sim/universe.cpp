@@ -272,6 +272,7 @@ bool Universe::may_begin(SimWorker& worker) {
   if (over) last_step_ = std::min(last_step_, lockstep_ ? most_steps_ : 0);
   if (worker.step() >= last_step_) return false;
   most_steps_ = std::max(most_steps_, worker.step() + 1);
+  worker.journal().step_traffic.step_begins(traffic_of(worker.rank()).bytes);
   states_[static_cast<std::size_t>(worker.rank())].present = true;
   if (simulation_.observer != nullptr) {
     simulation_.observer->step_begins(worker.rank(), worker.step() + 1, scheduler_.now(), models_);
@@ -325,18 +326,24 @@ void Universe::hand_over_spans() {
   fold_.close_round(scheduler_.now());
 }
 
+// Of the strategy, so far.
+transport::Traffic Universe::traffic_of(Rank rank) {
+  transport::Traffic sent = world_.at(rank).traffic();
+  const auto index = static_cast<std::size_t>(rank);
+  if (index >= views_.size()) return sent;
+  sent.bytes -= views_[index]->traffic().bytes;
+  sent.messages -= views_[index]->traffic().messages;
+  return sent;
+}
+
 record::RankRecord Universe::record_of(Rank rank) {
   const auto index = static_cast<std::size_t>(rank);
   record::RankRecord record;
   record.rank = rank;
   record.host = blueprint_.place.host_of_rank[index];
   record.trains = rank < blueprint_.place.workers;
-  record.bytes_sent = world_.at(rank).traffic().bytes;
-  record.messages_sent = world_.at(rank).traffic().messages;
-  if (index < views_.size()) {  // is not traffic of the strategy
-    record.bytes_sent -= views_[index]->traffic().bytes;
-    record.messages_sent -= views_[index]->traffic().messages;
-  }
+  record.bytes_sent = traffic_of(rank).bytes;
+  record.messages_sent = traffic_of(rank).messages;
   record.end = record.trains ? states_[index].end : scheduler_.now();
   record.ended = states_[index].ended;
   if (record.trains) {

@@ -62,6 +62,7 @@ class Universe final : public Conductor {
 
   Scoreboard::Models models_that_count() const;
   record::RunRecord result();
+  transport::Traffic traffic_of(Rank rank);
   record::RankRecord record_of(Rank rank);
   void hand_over_spans();
 

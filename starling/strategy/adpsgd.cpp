@@ -4,7 +4,7 @@
 
 #include "starling/core/text.h"
 #include "starling/runtime/scope.h"
-#include "starling/strategy/pair_exchange.h"
+#include "starling/strategy/averaging/pair_exchange.h"
 
 namespace starling::strategy {
 

@@ -18,7 +18,11 @@ constexpr AgreedExchange::Lane kCompletionLanes = AgreedExchange::Lane{1} << 28;
 Bytes DearSchedule::report() {
   ByteWriter writer = ByteWriter::message();
   writer.put(round()).put(plans_).put(begun_completions());
-  writer.put(squares_.has_value()).put(squares_.value_or(0));
+  writer.put(squares_.has_value());
+  if (squares_) {
+    writer.put(squares_->gradient).put<std::uint64_t>(squares_->tensors.size());
+    for (const double sum : squares_->tensors) writer.put(sum);
+  }
   const bool none = opening();
   writer.put<std::uint64_t>(none ? 0 : reduced_.size());
   for (std::size_t b = 0; b < reduced_.size() && !none; ++b) writer.put<bool>(reduced_[b]);
@@ -31,8 +35,12 @@ DearSchedule::Status DearSchedule::status_from(const Bytes& bytes, Rank from) {
   status.round = reader.get<std::uint64_t>();
   status.plans = reader.get<std::uint64_t>();
   status.completions = reader.get<std::uint64_t>();
-  status.clipped = reader.get<bool>();
-  status.squares = reader.get<double>();
+  if (reader.get<bool>()) {
+    status.squares = Squares{.gradient = reader.get<double>(), .tensors = {}};
+    const auto sums = reader.get<std::uint64_t>();
+    if (sums > reader.left() / sizeof(double)) reader.refuse(concat(sums, " sums of squares"));
+    for (std::uint64_t i = 0; i < sums; ++i) status.squares->tensors.push_back(reader.get<double>());
+  }
   const auto count = reader.get<std::uint64_t>();
   if (count != reader.left()) reader.refuse(concat(count, " buckets"));
   for (std::uint64_t b = 0; b < count; ++b) status.reduced.push_back(reader.get<bool>());
@@ -58,7 +66,7 @@ Task<> DearSchedule::recover(const membership::Reports& reports, const ExchangeT
 // gathered for the newer one, and all have it.
 DearSchedule::Completion DearSchedule::plan_completion(const membership::Reports& reports,
                                                        const ExchangeTerms& terms) {
-  Completion next{.members = terms.group, .owners = {}, .buckets = {}};
+  Completion next{.members = terms.group, .owners = {}, .buckets = {}, .squares = {}};
   std::uint64_t last = 0;
   bool same_plan = true;
   for (const Rank rank : partition_.ranks()) {
@@ -68,13 +76,13 @@ DearSchedule::Completion DearSchedule::plan_completion(const membership::Reports
     if (!status.lost) status = status_from(found->second, rank);
     last = std::max(last, status.round);
     if (!status.lost) same_plan &= status.plans == plans_;
-    if (status.clipped && status.round == round()) {
+    if (status.squares && status.round == round()) {
       next.updates = true;
-      next.squares = status.squares;
+      next.squares = *status.squares;
     }
   }
   next.gathers_state = weights_ && same_plan;
-  next.updates |= weights_ && !clips();
+  next.updates |= weights_ && !needs_squares();
   for (std::size_t b = 0; b < buckets().size() && !opening() && last == round(); ++b) {
     if (whole(b) || recovered_[b] || agreed().completed(lane_of(jobs() - 1 - b), round())) continue;
     const auto has_reduced = [&](const Status& status) {
@@ -87,9 +95,7 @@ DearSchedule::Completion DearSchedule::plan_completion(const membership::Reports
 
 Task<> DearSchedule::carry_out(const ExchangeTerms& terms) {
   if (completion_->gathers_state) co_await gather_state_of_the_living(terms);
-  if (!completion_->buckets.empty() && completion_->updates && !advanced_) {
-    clips() ? advance_clipped(completion_->squares) : advance();
-  }
+  if (!completion_->buckets.empty() && completion_->updates) advance_by(completion_->squares);
   for (const std::size_t bucket : completion_->buckets) {
     if (finished_.count(bucket) == 0) co_await complete_bucket(bucket, terms);
     finished_.insert(bucket);
@@ -101,7 +107,7 @@ Task<> DearSchedule::carry_out(const ExchangeTerms& terms) {
   ++completions_;
   sums_.clear();
   finished_.clear();
-  if (clips() && !opening()) find_norm_if_all_reduced();
+  if (needs_squares() && !opening()) find_squares_if_all_reduced();
 }
 
 // The sum of what each has, or of nothing: each element has one owner.
@@ -124,7 +130,7 @@ Task<> DearSchedule::gather_state_of_the_living(const ExchangeTerms& terms) {
 DearSchedule::Part DearSchedule::part_for(std::size_t owner, std::size_t bucket) const {
   const Status& status = completion_->owners[owner];
   if (status.lost || bucket >= status.reduced.size() || !status.reduced[bucket]) return Part::kLocal;
-  const bool updated = weights_ && (status.clipped || self().clip_norm() == 0);
+  const bool updated = weights_ && (status.squares || !needs_squares());
   return updated ? Part::kParameters : Part::kReduced;
 }
 
@@ -170,8 +176,8 @@ Task<> DearSchedule::complete_bucket(std::size_t bucket, const ExchangeTerms& te
   finish_bucket(bucket);
 }
 
-// All have its parameters, or its mean gradient. Only if the norm to clip to is still to be found, the bucket
-// goes on its way, as if its gradients had just been reduced.
+// All have its parameters, or its mean gradient. Only if the norms for the update are still to be found, the
+// bucket goes on its way, as if its gradients had just been reduced.
 void DearSchedule::finish_bucket(std::size_t bucket) {
   reduced_[bucket] = true;
   transfers().skip(bucket);

@@ -54,7 +54,7 @@ void DearSchedule::opened() {
   reduced_.assign(buckets().size(), false);
   recovered_.assign(buckets().size(), false);
   advanced_ = false;
-  norm_begun_ = false;
+  squares_begun_ = false;
   squares_.reset();
   if (plans_ > 0 && plan_in_use_ == buckets()) return;
   ++plans_;
@@ -63,7 +63,7 @@ void DearSchedule::opened() {
 
 void DearSchedule::reduced(std::size_t bucket) {
   reduced_[bucket] = true;
-  if (clips()) return find_norm_if_all_reduced();
+  if (needs_squares()) return find_squares_if_all_reduced();
   if (weights_) {
     if (!advanced_) advance();
     update(bucket);
@@ -71,10 +71,10 @@ void DearSchedule::reduced(std::size_t bucket) {
   pass_on(bucket);
 }
 
-void DearSchedule::find_norm_if_all_reduced() {
-  if (norm_begun_ || std::find(reduced_.begin(), reduced_.end(), false) != reduced_.end()) return;
-  norm_begun_ = true;
-  transfers().beside(update_clipped(), "the norm of the gradient");
+void DearSchedule::find_squares_if_all_reduced() {
+  if (squares_begun_ || std::find(reduced_.begin(), reduced_.end(), false) != reduced_.end()) return;
+  squares_begun_ = true;
+  transfers().beside(update_by_squares(), "the norms for the update");
 }
 
 void DearSchedule::pass_on(std::size_t bucket) {
@@ -82,21 +82,40 @@ void DearSchedule::pass_on(std::size_t bucket) {
   transfers().offer(jobs() - 1 - bucket);
 }
 
-// The norm is that of all gradients, so no bucket can be updated before the last one is reduced.
-Task<> DearSchedule::update_clipped() {
-  double squares = 0;
-  const Data sum{std::span<double>(&squares, 1)};
-  co_await agreed().in_order(sum, [&](const ExchangeTerms& terms, Tag tag) {
-    squares = own_squares();
-    return collective::all_reduce(self().net(), terms.group, sum, collective::Reduction::sum(), tag);
-  });
-  if (!advanced_) advance_clipped(squares);
+// A norm is that of all gradients or of whole tensors, so no bucket can be updated before the last one is
+// reduced. Clipped gradients are scaled before the norms of tensors are found.
+Task<> DearSchedule::update_by_squares() {
+  Squares squares;
+  co_await sum_up_gradient(squares);
+  if (!advanced_) advance();
+  scale_gradients(squares);
+  co_await sum_up_tensors(squares);
+  optimizer_->set_squares(squares.tensors);
   squares_ = squares;
   for (std::size_t b = 0; b < buckets().size(); ++b) {
     if (recovered_[b]) continue;
     update(b);
     pass_on(b);
   }
+}
+
+Task<> DearSchedule::sum_up_gradient(Squares& squares) {
+  if (!(self().clip_norm() > 0)) co_return;
+  const Data sum{std::span<double>(&squares.gradient, 1)};
+  co_await agreed().in_order(sum, [&](const ExchangeTerms& terms, Tag tag) {
+    squares.gradient = own_squares();
+    return collective::all_reduce(self().net(), terms.group, sum, collective::Reduction::sum(), tag);
+  });
+}
+
+Task<> DearSchedule::sum_up_tensors(Squares& squares) {
+  squares.tensors.resize(optimizer_->squares());
+  if (squares.tensors.empty()) co_return;
+  const Data sums{std::span<double>(squares.tensors)};
+  co_await agreed().in_order(sums, [&](const ExchangeTerms& terms, Tag tag) {
+    add_own_squares(squares.tensors);
+    return collective::all_reduce(self().net(), terms.group, sums, collective::Reduction::sum(), tag);
+  });
 }
 
 double DearSchedule::own_squares() {
@@ -109,9 +128,24 @@ double DearSchedule::own_squares() {
   return squares;
 }
 
-void DearSchedule::advance_clipped(double squares) {
-  advance();
-  optimizer_->scale_gradients(optim::clip_scale(self().clip_norm(), std::sqrt(squares)));
+void DearSchedule::add_own_squares(std::span<double> sums) {
+  std::fill(sums.begin(), sums.end(), 0.0);
+  for (std::size_t b = 0; b < buckets().size() && !self().gradients().ghost(); ++b) {
+    optimizer_->add_squares(own(b), floats(self().parameters()), floats(self().gradients()), sums);
+  }
+}
+
+void DearSchedule::scale_gradients(const Squares& squares) {
+  if (!(self().clip_norm() > 0)) return;
+  optimizer_->scale_gradients(optim::clip_scale(self().clip_norm(), std::sqrt(squares.gradient)));
+}
+
+// As another worker has done, which had the sums before the loss of a third.
+void DearSchedule::advance_by(const Squares& squares) {
+  if (!advanced_) advance();
+  if (!needs_squares()) return;
+  scale_gradients(squares);
+  optimizer_->set_squares(squares.tensors);
 }
 
 void DearSchedule::advance() {

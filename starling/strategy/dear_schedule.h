@@ -59,11 +59,20 @@ class DearSchedule final : public BucketSchedule, private AgreedExchange::Recove
   bool whole(std::size_t bucket) const { return whole(buckets(), bucket); }
   bool whole(const collective::Buckets& plan, std::size_t bucket) const;
 
-  bool clips() const { return weights_ && self().clip_norm() > 0; }
-  Task<> update_clipped();
-  void find_norm_if_all_reduced();
+  // Sums of squares over all slices that an update of a slice depends on.
+  struct Squares {
+    double gradient = 0;          // if gradients are clipped
+    std::vector<double> tensors;  // of an optimiser that works by tensor
+  };
+  bool needs_squares() const { return weights_ && (self().clip_norm() > 0 || optimizer_->squares() > 0); }
+  Task<> update_by_squares();
+  Task<> sum_up_gradient(Squares& squares);
+  Task<> sum_up_tensors(Squares& squares);
+  void find_squares_if_all_reduced();
   double own_squares();
-  void advance_clipped(double squares);
+  void add_own_squares(std::span<double> sums);
+  void scale_gradients(const Squares& squares);
+  void advance_by(const Squares& squares);
   void advance();
   void update(std::size_t bucket);
   Slice own(std::size_t bucket) { return slice(bucket, collective::index_in(partition_, self().rank())); }
@@ -76,11 +85,10 @@ class DearSchedule final : public BucketSchedule, private AgreedExchange::Recove
   struct Status {
     bool lost = false;
     std::uint64_t round = 0;
-    std::uint64_t plans = 0;        // it has begun to use
-    std::uint64_t completions = 0;  // it has begun
-    std::vector<bool> reduced;      // by bucket: its own slice
-    bool clipped = false;           // the norm is known, and its slices are updated
-    double squares = 0;             // then
+    std::uint64_t plans = 0;         // it has begun to use
+    std::uint64_t completions = 0;   // it has begun
+    std::vector<bool> reduced;       // by bucket: its own slice
+    std::optional<Squares> squares;  // known, and its slices are updated
   };
   // How the members complete what was under way. All of them find the same from the same reports.
   struct Completion {
@@ -89,7 +97,7 @@ class DearSchedule final : public BucketSchedule, private AgreedExchange::Recove
     std::vector<std::size_t> buckets;
     bool gathers_state = false;
     bool updates = false;  // parameters are updated in these buckets
-    double squares = 0;    // of the norm to clip to
+    Squares squares;       // to update by
   };
   // What is summed up for a bucket: the slices that their owners have, or all members' own gradients.
   enum class Part : std::uint32_t { kParameters, kReduced, kLocal, kState, kEnd };
@@ -117,9 +125,9 @@ class DearSchedule final : public BucketSchedule, private AgreedExchange::Recove
   std::vector<bool> reduced_;          // by bucket of this round
   std::vector<bool> recovered_;        // by bucket of this round: completed after a loss
   bool advanced_ = false;              // the optimiser, in this round
-  bool norm_begun_ = false;
-  std::optional<double> squares_;    // of the norm, once all slices are updated by it
-  std::uint64_t plans_ = 0;          // begun to use
+  bool squares_begun_ = true;          // of the round; before the first there is nothing to sum up
+  std::optional<Squares> squares_;     // once all slices are updated by them
+  std::uint64_t plans_ = 0;            // begun to use
   collective::Buckets plan_in_use_;  // the last of these: the slices of the optimiser's state are those of it
   std::optional<Completion> completion_;
   std::uint64_t completions_ = 1;                // its number

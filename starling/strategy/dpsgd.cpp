@@ -4,7 +4,7 @@
 
 #include "starling/coordination/mixing.h"
 #include "starling/core/error.h"
-#include "starling/strategy/agreed_graph.h"
+#include "starling/strategy/averaging/agreed_graph.h"
 #include "starling/strategy/timed_exchange.h"
 
 namespace starling::strategy {

@@ -34,6 +34,14 @@ struct LocalSgd::Progress {
   double first_loss = 0;  // of the first check
 };
 
+// Of a run.
+struct LocalSgd::Parts {
+  Worker& self;
+  AgreedExchange& agreed;
+  FragmentAverage& average;
+  Progress& now;
+};
+
 namespace {
 
 FragmentRules fragment_rules(const Options& options) {
@@ -47,14 +55,15 @@ FragmentRules fragment_rules(const Options& options) {
 }  // namespace
 
 // After an average.
-Task<> LocalSgd::adapt(Worker& self, Progress& now, AgreedExchange& agreed) const {
+Task<> LocalSgd::adapt(Parts& parts) const {
+  auto& [self, agreed, average, now] = parts;
   ++now.averages;
   if (!adaptive_ || now.averages % check_ != 0) co_return;
   // A worker that had no samples all the while has no loss and nearly no weight.
   double loss = now.count > 0 ? now.losses / static_cast<double>(now.count) : 0;
   const double steps = self.equal_batches() ? 1 : static_cast<double>(now.count);
   const double weight = now.count > 0 ? steps : 1e-30;
-  const bool plain = self.equal_batches() && !self.skips_steps();
+  const bool plain = self.equal_batches() && !self.skips_steps() && !by_speed_;
   const Reduction how = plain ? Reduction::mean() : Reduction::weighted_mean(weight);
   const Data one(reinterpret_cast<std::byte*>(&loss), 1, DType::kFloat64);
   co_await agreed.noted_all_reduce(Channel::kLoss, now.averages, one, how);
@@ -69,7 +78,13 @@ LocalSgd::LocalSgd(const Options& options, int)
     : rules_(fragment_rules(options)),
       period_(static_cast<std::uint64_t>(options.integer("period"))),
       adaptive_(options.text("adapt") == "adacomm"),
-      check_(static_cast<std::uint64_t>(options.integer("check"))) {
+      check_(static_cast<std::uint64_t>(options.integer("check"))),
+      by_speed_(options.text("period-by") == "speed") {
+  if (by_speed_ && rules_.delay > 0) {
+    throw InvalidArgument(concat("strategy local-sgd, option delay: ", rules_.delay,
+                                 "; allowed with period-by=speed: 0, since a round has no step that all "
+                                 "workers make"));
+  }
   if (adaptive_ && (rules_.fragments > 1 || rules_.delay > 0)) {
     throw InvalidArgument(
         "strategy local-sgd, option adapt: adacomm changes the period; allowed with it: fragments 1, delay "
@@ -88,26 +103,69 @@ LocalSgd::LocalSgd(const Options& options, int)
 Task<> LocalSgd::run(Worker& self) const {
   AgreedExchange agreed(self, rules_.algorithm);
   FragmentAverage average(self, agreed, co_await runtime::this_context(), rules_);
-  StepPlan plan;
-  if (rules_.delay > 0) plan.listener = &average;
   Progress now{.period = period_};
   self.keep("local-sgd", bytes_of(now));
+  Parts parts{self, agreed, average, now};
+  if (by_speed_) {
+    co_await rounds_by_speed(parts);
+  } else {
+    co_await rounds_by_steps(parts);
+  }
+  co_await agreed.finish();
+}
+
+Task<> LocalSgd::update(Parts& parts) const {
+  ++parts.now.alone;
+  if (parts.self.samples() == 0) co_return;
+  co_await parts.self.update();
+  parts.now.losses += parts.self.loss();
+  ++parts.now.count;
+}
+
+Task<> LocalSgd::rounds_by_steps(Parts& parts) const {
+  auto& [self, agreed, average, now] = parts;
+  StepPlan plan;
+  if (rules_.delay > 0) plan.listener = &average;
   while (co_await self.compute(plan)) {
     average.computed();
-    if (self.samples() > 0) {
-      co_await self.update();
-      now.losses += self.loss();
-      ++now.count;
-    }
-    ++now.alone;
+    co_await update(parts);
     if (rules_.delay > 0 && now.alone + rules_.delay == window(now.period)) average.begin();
     if (now.alone < window(now.period)) continue;
     co_await average.finish();
-    co_await adapt(self, now, agreed);
+    co_await adapt(parts);
     now.alone = 0;
   }
   if (now.alone > 0 || rules_.stream()) co_await average.make_one_model();
-  co_await agreed.finish();
+}
+
+// The steps of a round, or fewer if the worker is to rest after them or has no more.
+Task<RoundLength::Next> LocalSgd::own_steps(Parts& parts, RoundLength& length) const {
+  auto& [self, agreed, average, now] = parts;
+  for (now.alone = 0; now.alone < length.steps(window(now.period));) {
+    const bool more = co_await self.compute();
+    if (!more) co_return RoundLength::Next::kOver;
+    const Time before = self.now();
+    co_await update(parts);
+    length.count_step(self.now() - before);
+    if (self.rests_next()) co_return RoundLength::Next::kRest;
+  }
+  co_return RoundLength::Next::kSteps;
+}
+
+Task<> LocalSgd::rounds_by_speed(Parts& parts) const {
+  using Next = RoundLength::Next;
+  RoundLength length(parts.self, parts.agreed, rules_.fragments);
+  Next next = Next::kSteps;
+  RoundLength::End round;
+  while (!round.all_over) {
+    const bool waits = next == Next::kOver || (next == Next::kRest && round.anyone_steps);
+    if (!waits) next = co_await own_steps(parts, length);
+    round = co_await length.meet(next);
+    if (!round.changed || round.all_over) continue;
+    co_await parts.average.finish(length.mean(round));
+    co_await adapt(parts);
+  }
+  if (round.changed || rules_.stream()) co_await parts.average.make_one_model(length.mean(round));
 }
 
 namespace {
@@ -115,6 +173,9 @@ namespace {
 std::vector<OptionSpec> options_of_local_sgd() {
   std::vector<OptionSpec> options{
       OptionSpec::integer("period", 10, 1, 1'000'000, "local steps between two averages"),
+      OptionSpec::choice("period-by", {"steps", "speed"},
+                         "steps: all workers make `period` steps; speed: the fastest one does, slower ones "
+                         "fewer"),
       OptionSpec::choice("adapt", {"none", "adacomm"}, "adacomm: shorten the period as the loss falls"),
       OptionSpec::integer("check", 5, 1, 1'000'000, "averages between two looks at the loss")
           .with("adapt=adacomm")};
@@ -141,12 +202,16 @@ StrategyEntry local_sgd_row() {
                    .needs_all = true,
                    .conserves_mean = true,
                    .staleness = "0; models differ for up to `period` steps",
-                   .waits_for = "the slowest worker, every `period` steps",
+                   .steps = "all workers make the same number; with period-by=speed each its own",
+                   .waits_for =
+                       "the slowest worker, every `period` steps; with period-by=speed for less than "
+                       "one of its steps",
                    .bytes = "2 M (n-1)/(n period) with ring or halving"},
       .make = make<LocalSgd>,
       .bytes_sent = [](const Options& options, const Shape& shape,
                        Rank rank) -> std::optional<std::uint64_t> {
-        if (options.text("adapt") != "none") return {};  // depends on the losses
+        if (options.text("adapt") != "none") return {};       // depends on the losses
+        if (options.text("period-by") == "speed") return {};  // depends on the times
         if (options.integer("fragments") > 1 || options.integer("delay") > 0 || options.number("mix") > 0)
           return {};  // depends on the sections
         const auto period = static_cast<std::uint64_t>(options.integer("period"));
@@ -154,13 +219,23 @@ StrategyEntry local_sgd_row() {
         return once ? std::optional((shape.steps + period - 1) / period * *once) : std::nullopt;
       },
       .equal_models =
-          [](const Options& options) { return options.integer("period") == 1 && options.number("mix") == 0; },
-      .adds_momentum = [](const Options& options) { return outer_rule(options).has_value(); },
+          [](const Options& options) {
+            return options.integer("period") == 1 && options.number("mix") == 0 &&
+                   options.text("period-by") == "steps";
+          },
+      .moves_models = [](const Options& options) { return outer_rule(options).has_value(); },
       .variants =
           {{},
            {{"period", "1"}},
            {{"period", "7"}, {"adapt", "adacomm"}, {"check", "2"}},
            {{"period", "5"}, {"outer", "slowmo"}},
+           {{"period", "4"}, {"period-by", "speed"}},
+           {{"period", "6"}, {"period-by", "speed"}, {"adapt", "adacomm"}, {"check", "2"}},
+           {{"period", "4"},
+            {"period-by", "speed"},
+            {"outer", "nesterov"},
+            {"fragments", "2"},
+            {"mix", "0.5"}},
            {{"period", "1"}, {"outer", "nesterov"}},
            {{"period", "6"}, {"outer", "nesterov"}, {"fragments", "2"}, {"delay", "1"}, {"mix", "0.5"}}},
   };

@@ -14,11 +14,14 @@
 // (fragment_average.h).
 //
 // A round takes max_i (sum of i's step times) + t_ar: jitter averages out over a period, a steady straggler
-// does not. Bytes sent per worker and step: 2 M (n-1)/(n tau) with ring or halving.
+// does not. With period-by=speed slow workers make fewer steps in a round (round_length.h), and every worker
+// counts the same in the mean, as in DiLoCo: the changes of a fast one are larger as it is. Bytes sent per
+// worker and step: 2 M (n-1)/(n tau) with ring or halving.
 #pragma once
 
 #include "starling/strategy/agreed_exchange.h"
-#include "starling/strategy/fragment_average.h"
+#include "starling/strategy/averaging/fragment_average.h"
+#include "starling/strategy/averaging/round_length.h"
 #include "starling/strategy/registry.h"
 
 namespace starling::strategy {
@@ -27,11 +30,17 @@ class LocalSgd final : public Strategy {
  public:
   LocalSgd(const Options& options, int workers);
   Task<> run(Worker& self) const override;
+  bool lockstep() const override { return !by_speed_; }
 
  private:
   struct Progress;
+  struct Parts;
 
-  Task<> adapt(Worker& self, Progress& now, AgreedExchange& agreed) const;
+  Task<> rounds_by_steps(Parts& parts) const;
+  Task<> rounds_by_speed(Parts& parts) const;
+  Task<RoundLength::Next> own_steps(Parts& parts, RoundLength& length) const;
+  Task<> update(Parts& parts) const;
+  Task<> adapt(Parts& parts) const;
 
   std::uint64_t window(std::uint64_t period) const { return period / rules_.fragments; }
 
@@ -39,6 +48,7 @@ class LocalSgd final : public Strategy {
   std::uint64_t period_;
   bool adaptive_;
   std::uint64_t check_;
+  bool by_speed_;
 };
 
 // The rule above for one check.

@@ -137,7 +137,7 @@ StrategyEntry noloco_row() {
         }
         return met * 2 * shape.elements * sizeof(float);
       },
-      .adds_momentum = [](const Options&) { return true; },
+      .moves_models = [](const Options&) { return true; },
       .variants = {{{"period", "1"}}, {{"period", "4"}}},
   };
 }

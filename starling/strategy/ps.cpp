@@ -6,20 +6,6 @@
 
 namespace starling::strategy {
 
-ParameterServer::ParameterServer(const Options& options, int workers)
-    : rules_{.mode = Mode::kBsp,
-             .staleness = static_cast<std::uint64_t>(options.integer("staleness")),
-             .backup = static_cast<int>(options.integer("backup")),
-             .scale_by_staleness = options.text("mode") == "asp" && options.text("scale") == "staleness"},
-      placement_(options.text("server") == "own" ? Placement::kOwnRank : Placement::kBesideWorker0) {
-  if (options.text("mode") == "asp") rules_.mode = Mode::kAsp;
-  if (options.text("mode") == "ssp") rules_.mode = Mode::kSsp;
-  if (rules_.backup >= workers) {
-    throw InvalidArgument(concat("strategy ps, option backup: ", rules_.backup, " of ", workers,
-                                 " workers leave none to train; allowed: 0 to ", workers - 1));
-  }
-}
-
 Task<> ParameterServer::run(Worker& self) const {
   const Rank server = self.server();
   if (!self.starts(self.rank())) {
@@ -42,22 +28,59 @@ Task<> ParameterServer::serve(Member& self) const {
   co_await server.run();
 }
 
+OptionSpec ps_scale_option() {
+  return OptionSpec::choice("scale", {"staleness", "none"},
+                            "staleness: divides the learning rate by 1 + a gradient's staleness; none: "
+                            "leaves it");
+}
+
+OptionSpec ps_server_option() {
+  return OptionSpec::choice("server", {"own", "beside"}, "own: on a host of its own; beside: on worker 0's");
+}
+
+Placement ps_placement(const Options& options) {
+  return options.text("server") == "own" ? Placement::kOwnRank : Placement::kBesideWorker0;
+}
+
+std::optional<std::uint64_t> ps_bytes_sent(const Options& options, const Shape& shape, Rank rank) {
+  const std::uint64_t model = shape.elements * sizeof(float);
+  const bool serves = rank == 0 && options.text("server") == "beside";
+  const std::uint64_t served = serves ? model * static_cast<std::uint64_t>(shape.workers) : 0;
+  return shape.steps * (model + sizeof(PushTerms) + served);
+}
+
+namespace {
+
+std::unique_ptr<Strategy> make_ps(const Options& options, int workers) {
+  using Mode = ParameterServer::Mode;
+  ParameterServer::Rules rules{
+      .mode = Mode::kBsp,
+      .staleness = static_cast<std::uint64_t>(options.integer("staleness")),
+      .backup = static_cast<int>(options.integer("backup")),
+      .scale_by_staleness = options.text("mode") == "asp" && options.text("scale") == "staleness"};
+  if (options.text("mode") == "asp") rules.mode = Mode::kAsp;
+  if (options.text("mode") == "ssp") rules.mode = Mode::kSsp;
+  if (rules.backup >= workers) {
+    throw InvalidArgument(concat("strategy ps, option backup: ", rules.backup, " of ", workers,
+                                 " workers leave none to train; allowed: 0 to ", workers - 1));
+  }
+  return std::make_unique<ParameterServer>(rules, ps_placement(options));
+}
+
+}  // namespace
+
 StrategyEntry ps_row() {
   return {
       .name = "ps",
       .summary = "a parameter server; bsp waits for all, ssp for those too far behind, asp for nobody",
-      .options =
-          {OptionSpec::choice("mode", {"bsp", "asp", "ssp"}, "whom a worker waits for"),
-           OptionSpec::integer("staleness", 3, 1, 1'000'000, "steps a worker may be ahead of the slowest")
-               .with("mode=ssp"),
-           OptionSpec::integer("backup", 0, 0, 1'000'000, "gradients per version that are not waited for")
-               .with("mode=bsp"),
-           OptionSpec::choice("scale", {"staleness", "none"},
-                              "staleness: divides the learning rate by 1 + a gradient's staleness; none: "
-                              "leaves it")
-               .with("mode=asp"),
-           OptionSpec::choice("server", {"own", "beside"},
-                              "own: on a host of its own; beside: on worker 0's")},
+      .options = {OptionSpec::choice("mode", {"bsp", "asp", "ssp"}, "whom a worker waits for"),
+                  OptionSpec::integer("staleness", 3, 1, 1'000'000,
+                                      "steps a worker may be ahead of the slowest")
+                      .with("mode=ssp"),
+                  OptionSpec::integer("backup", 0, 0, 1'000'000,
+                                      "gradients per version that are not waited for")
+                      .with("mode=bsp"),
+                  ps_scale_option().with("mode=asp"), ps_server_option()},
       .promises = {.on_loss = OnLoss::kGoesOn,
                    .takes_joiners = true,
                    .staleness = "bsp 0; ssp: workers are at most `staleness` steps apart; asp none",
@@ -65,14 +88,8 @@ StrategyEntry ps_row() {
                    .waits_for =
                        "bsp: all but the `backup` slowest; ssp: who is `staleness` steps behind; asp: nobody",
                    .bytes = "M + 16 (the server: n M)"},
-      .make = make<ParameterServer>,
-      .bytes_sent = [](const Options& options, const Shape& shape,
-                       Rank rank) -> std::optional<std::uint64_t> {
-        const std::uint64_t model = shape.elements * sizeof(float);
-        const bool serves = rank == 0 && options.text("server") == "beside";
-        const std::uint64_t served = serves ? model * static_cast<std::uint64_t>(shape.workers) : 0;
-        return shape.steps * (model + sizeof(PushTerms) + served);
-      },
+      .make = make_ps,
+      .bytes_sent = ps_bytes_sent,
       .equal_models =
           [](const Options& options) {
             return options.text("mode") == "bsp" && options.integer("backup") == 0;

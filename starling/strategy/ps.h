@@ -36,7 +36,7 @@ class ParameterServer final : public Strategy {
     bool scale_by_staleness = false;  // asp
   };
 
-  ParameterServer(const Options& options, int workers);
+  ParameterServer(const Rules& rules, Placement placement) : rules_(rules), placement_(placement) {}
   Task<> run(Worker& self) const override;
   bool lockstep() const override { return false; }
   Placement service() const override { return placement_; }
@@ -50,5 +50,11 @@ class ParameterServer final : public Strategy {
 };
 
 StrategyEntry ps_row();
+
+// Of every row that has this server.
+OptionSpec ps_scale_option();
+OptionSpec ps_server_option();
+Placement ps_placement(const Options& options);
+std::optional<std::uint64_t> ps_bytes_sent(const Options& options, const Shape& shape, Rank rank);
 
 }  // namespace starling::strategy

@@ -3,8 +3,11 @@
 #include "starling/core/error.h"
 #include "starling/strategy/adpsgd.h"
 #include "starling/strategy/allreduce.h"
+#include "starling/strategy/async_sgd.h"
 #include "starling/strategy/dear.h"
 #include "starling/strategy/dpsgd.h"
+#include "starling/strategy/easgd.h"
+#include "starling/strategy/hogwild.h"
 #include "starling/strategy/local_sgd.h"
 #include "starling/strategy/noloco.h"
 #include "starling/strategy/ps.h"
@@ -26,8 +29,9 @@ std::string text_of(const Map& options) {
 }  // namespace
 
 const std::vector<StrategyEntry>& registry() {
-  static const std::vector<StrategyEntry> rows{allreduce_row(), dear_row(),  local_sgd_row(), noloco_row(),
-                                               ps_row(),        dpsgd_row(), adpsgd_row(),    ripples_row()};
+  static const std::vector<StrategyEntry> rows{
+      allreduce_row(), dear_row(),    local_sgd_row(), noloco_row(),  ps_row(),        dpsgd_row(),
+      adpsgd_row(),    ripples_row(), easgd_row(),     ea_wild_row(), async_sgd_row(), hogwild_row()};
   return rows;
 }
 
@@ -39,8 +43,22 @@ bool has_equal_models(const StrategyEntry& row, const Options& options) {
   return row.equal_models && row.equal_models(options);
 }
 
-bool adds_momentum(const StrategyEntry& row, const Options& options) {
-  return row.adds_momentum && row.adds_momentum(options);
+bool moves_models(const StrategyEntry& row, const Options& options) {
+  return row.moves_models && row.moves_models(options);
+}
+
+bool needs_one_host(const StrategyEntry& row, const Options& options) {
+  return row.needs_one_host && row.needs_one_host(options);
+}
+
+void check_hosts(const StrategyEntry& row, const Options& options, bool on_one_host) {
+  if (on_one_host || !needs_one_host(row, options)) return;
+  const std::string texts = text_of(options.values());
+  throw InvalidArgument(one_host_needed(concat("strategy ", row.name, texts.empty() ? "" : " with ", texts)));
+}
+
+std::string one_host_needed(std::string_view what) {
+  return concat(what, ": needs all workers on one host, without emulated links between them");
 }
 
 void check_equal_models(const StrategyEntry& row, const Options& options) {

@@ -47,9 +47,12 @@ struct StrategyEntry {
   std::function<std::optional<std::uint64_t>(const Options&, const Shape&, Rank)> bytes_sent = {};
   // Whether with these options all workers' models have the same bits between two steps; none: never.
   std::function<bool(const Options&)> equal_models = {};
-  // Whether with these options models do not only become means of others, but move on by a momentum that the
-  // strategy adds: then means are not preserved, and a run of one worker is not plain SGD; none: never.
-  std::function<bool(const Options&)> adds_momentum = {};
+  // Whether with these options models do not only become means of others, but are moved by something else
+  // that the strategy has, a momentum or a centre: then means are not preserved, and a run of one worker is
+  // not plain SGD; none: never.
+  std::function<bool(const Options&)> moves_models = {};
+  // Whether with these options all workers must be on one host, without emulated links; none: never.
+  std::function<bool(const Options&)> needs_one_host = {};
   // Settings that the conformance tests run.
   std::vector<OptionTexts> variants = {};
 };
@@ -65,7 +68,12 @@ const std::vector<StrategyEntry>& registry();
 std::string options_text(const StrategyEntry& entry, const OptionTexts& given);
 
 bool has_equal_models(const StrategyEntry& row, const Options& options);
-bool adds_momentum(const StrategyEntry& row, const Options& options);
+bool moves_models(const StrategyEntry& row, const Options& options);
+bool needs_one_host(const StrategyEntry& row, const Options& options);
+// InvalidArgument if these options need one host, and the workers are elsewhere, too.
+void check_hosts(const StrategyEntry& row, const Options& options, bool on_one_host);
+// The text of that error; `what` is the strategy.
+std::string one_host_needed(std::string_view what);
 // InvalidArgument if not, naming options for which it is true.
 void check_equal_models(const StrategyEntry& row, const Options& options);
 

@@ -4,7 +4,7 @@
 
 #include "starling/core/error.h"
 #include "starling/core/text.h"
-#include "starling/strategy/group_averaging.h"
+#include "starling/strategy/averaging/group_averaging.h"
 
 namespace starling::strategy {
 

@@ -30,6 +30,7 @@ struct RunInfo {
   optim::OptimizerSpec optimizer;
   std::string no_flat_optimizer;  // why the worker's own optimiser has no flat form; empty if it has one
   std::size_t elements = 0;       // of the model
+  optim::Tensors tensors;         // of the model, for optimisers that work by tensor
   bool ghost = false;
   std::vector<float> initial_model;  // empty if ghost
   NonFinite nonfinite = NonFinite::kApply;
@@ -70,7 +71,9 @@ class WithRunInfo : public Base {
 
   std::unique_ptr<optim::Optimizer> make_optimizer(std::size_t count) override {
     if (!info_.no_flat_optimizer.empty()) throw InvalidArgument(info_.no_flat_optimizer);
-    return optim::make_optimizer(info_.optimizer, info_.ghost ? 0 : count);
+    // As many tensors as there are, so that as many norms are exchanged.
+    if (info_.ghost) return optim::make_optimizer(info_.optimizer, 0, optim::Tensors(info_.tensors.size()));
+    return optim::make_optimizer(info_.optimizer, count, info_.tensors);
   }
 
  private:

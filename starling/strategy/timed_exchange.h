@@ -31,7 +31,8 @@ enum class Channel : std::uint8_t {
   kOrder,
   kFusion,
   kAgreed,
-  kGive
+  kGive,
+  kPace
 };
 Tag tag_of(Channel channel, std::uint64_t round = 0);
 // The same in the view of this epoch, so that messages of an older one match nothing. The round has 40 bits.
@@ -51,6 +52,8 @@ class Stopwatch {
   // in while the watch runs, and must outlive it.
   Stopwatch& in_background_until(const std::optional<Time>& computed);
   Stopwatch& about(const record::Detail& detail);
+  // For a wait whose culprit is known at its end.
+  void waited_for(Rank whom) { span_.whom = whom; }
 
  private:
   Member& self_;

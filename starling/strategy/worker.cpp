@@ -9,6 +9,8 @@ void copy(Data from, Data to) {
   std::memcpy(to.bytes, from.bytes, from.size());
 }
 
+Task<> Member::pass_memory(std::size_t) { co_return; }
+
 void Member::keep(std::string_view, std::span<std::byte>) {}
 
 Task<> StepListener::before_forward(std::size_t) { co_return; }

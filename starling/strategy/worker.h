@@ -84,6 +84,10 @@ class Member {
   // model, a shard. InvalidArgument, naming it, if the worker's own optimiser has no such form.
   virtual std::unique_ptr<optim::Optimizer> make_optimizer(std::size_t count) = 0;
 
+  // This member has read and written so many bytes of memory that ranks of its host share. On virtual time
+  // that takes time; on real time it has taken it.
+  virtual Task<> pass_memory(std::size_t bytes);
+
   // Registers state that a checkpoint must contain besides the worker's model and optimiser, as long as the
   // caller lives. In a run that continues from a checkpoint `state` has its old value when the call returns.
   virtual void keep(std::string_view name, std::span<std::byte> state);

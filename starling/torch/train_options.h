@@ -34,7 +34,9 @@ struct TrainOptions {
 
   optim::OptimizerSpec optimizer;
   optim::Schedule::Kind schedule = optim::Schedule::Kind::kConstant;
-  std::uint64_t warmup = 0;
+  optim::WarmUp warmup;
+  double power = 2;     // of the polynomial schedule
+  double end_rate = 0;  // of the polynomial schedule
   strategy::NonFinite nonfinite = strategy::NonFinite::kSkip;
 
   // The run ends with the first of these.

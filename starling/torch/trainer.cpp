@@ -99,8 +99,10 @@ std::uint64_t Trainer::schedule_step(const Share& share) const {
 optim::Schedule Trainer::schedule() const {
   return {.kind = options_.schedule,
           .rate = options_.optimizer.learning_rate,
-          .warmup = options_.warmup,
-          .steps = last_step().value_or(0)};
+          .warmup = options_.warmup.length(epoch_steps()),
+          .steps = last_step().value_or(0),
+          .power = options_.power,
+          .end_rate = options_.end_rate};
 }
 
 SessionOptions Trainer::session_options() {

@@ -52,20 +52,47 @@ class InprocWorld::Endpoint : public Transport {
   std::set<Rank> fenced_;
 };
 
+// The common memory of a host.
+struct InprocWorld::CommonBlock {
+  Memory memory;
+  std::set<Rank> ended;
+  runtime::Event changed{"a change of the memory that the ranks of the host share"};
+};
+
 // On virtual time a message in flight is the Sending itself; nothing is copied if the receive was posted when
 // it arrives. Messages to one rank are delivered in the order they were sent, even if the network or the
 // shuffling of an instant lets one overtake another: the later one is then held back.
-class InprocWorld::VirtualEndpoint final : public Endpoint {
+class InprocWorld::VirtualEndpoint final : public Endpoint, public CommonMemory {
  public:
   VirtualEndpoint(InprocWorld& world, runtime::Scheduler& scheduler, Rank rank, int size, Network& network)
       : Endpoint(scheduler, rank, size), world_(world), network_(network) {}
 
   bool carries_ghosts() const override { return true; }
-  void learn_loss(Rank rank, const std::string& why) override { apply_loss(rank, why); }
+  void learn_loss(Rank rank, const std::string& why) override {
+    common().ended.insert(rank);
+    apply_loss(rank, why);
+    tell_others();
+  }
+
+  CommonMemory* common_memory() override { return this; }
+  std::byte* find() const override { return common().memory.bytes.data(); }
+  void put(const Memory& block) override {
+    common().memory = block;
+    tell_others();
+  }
+  bool has(Rank other) const override { return host_of(other) == host_of(rank()); }
+  bool gone(Rank other) const override {
+    return has(other) && (common().ended.count(other) != 0 || lost(other));
+  }
+  runtime::Task<> wait_until(std::function<bool()> condition) override {
+    while (!condition()) co_await common().changed;
+  }
+  void tell_others() override { common().changed.pulse(); }
 
   // The other end of the connection notices as soon as it can be reached.
   void exclude(Rank rank, const std::string& why) override {
     Endpoint::exclude(rank, why);
+    tell_others();
     peer(rank).notice_closed(this->rank());
   }
 
@@ -134,6 +161,10 @@ class InprocWorld::VirtualEndpoint final : public Endpoint {
     if (apart_.count(by) == 0 && peer(by).fenced(rank()))
       apply_loss(by, "it has closed the connection", Judge::Evidence::kUnreachable);
   }
+
+  // Where the hosts are unknown, there is one.
+  int host_of(Rank rank) const { return hosts() ? hosts()->at(static_cast<std::size_t>(rank)) : 0; }
+  CommonBlock& common() const { return world_.common_block_of(host_of(rank())); }
 
   VirtualEndpoint& peer(Rank rank) { return static_cast<VirtualEndpoint&>(world_.at(rank)); }
 
@@ -212,6 +243,12 @@ InprocWorld::Endpoint& InprocWorld::endpoint(Rank rank) {
 }
 
 Transport& InprocWorld::at(Rank rank) { return endpoint(rank); }
+
+InprocWorld::CommonBlock& InprocWorld::common_block_of(int host) {
+  std::unique_ptr<CommonBlock>& block = common_blocks_[host];
+  if (!block) block = std::make_unique<CommonBlock>();
+  return *block;
+}
 
 void InprocWorld::lose(Rank rank, const std::string& why) {
   for (auto& endpoint : endpoints_) endpoint->learn_loss(rank, why);

@@ -2,6 +2,7 @@
 // message arrives; on real time each rank has a thread with its own loop and messages are posted across.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,8 +41,11 @@ class InprocWorld {
   class Endpoint;
   class VirtualEndpoint;
   class LoopEndpoint;
+  struct CommonBlock;
   Endpoint& endpoint(Rank rank);
+  CommonBlock& common_block_of(int host);
 
+  std::map<int, std::unique_ptr<CommonBlock>> common_blocks_;  // on virtual time, by host
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
 };
 

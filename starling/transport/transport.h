@@ -27,6 +27,7 @@
 #include "starling/core/types.h"
 #include "starling/runtime/event.h"
 #include "starling/runtime/scheduler.h"
+#include "starling/transport/common_memory.h"
 #include "starling/transport/operation.h"
 
 namespace starling::transport {
@@ -111,6 +112,8 @@ class Transport {
   virtual Memory allocate(std::size_t bytes);
   // Null where ranks share no memory.
   virtual SharedMemory* shared() { return nullptr; }
+  // The same; on virtual time the ranks of a host have it too.
+  virtual CommonMemory* common_memory() { return nullptr; }
 
   // The loop runs without pause from now on, until the end of beating. Ranks of the same host end one that
   // stands still for longer than the limit; without a limit nobody is ended.

@@ -62,6 +62,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"--optimizer adamw --momentum 0.9", "'0.9'", "allowed with sgd"},
                       Bad{"--optimizer adamw --nesterov", "--nesterov", "allowed with sgd"},
                       Bad{"--nesterov", "nesterov with momentum 0", "momentum above 0"},
+                      Bad{"--optimizer lamb --momentum 0.9", "'0.9'", "allowed with sgd, lars"},
+                      Bad{"--trust 0.02", "--trust: '0.02'; sgd has none", "allowed with lars"},
+                      Bad{"--exclude none", "--exclude: 'none'; sgd has none", "allowed with lars, lamb"},
+                      Bad{"--scale-lr square", "'square'", "none, linear, sqrt"},
                       Bad{"--nesterov=maybe", "maybe", "--help"}));
 
 INSTANTIATE_TEST_SUITE_P(

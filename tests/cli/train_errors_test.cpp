@@ -59,7 +59,20 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"--nesterov --momentum 0", "momentum 0", "momentum above 0"},
         Bad{"--weight-decay -1", "--weight-decay: '-1'", "from 0"},
         Bad{"--warmup -1", "--warmup: '-1'", "from 0 to"},
-        Bad{"--lr-schedule line", "'line'", "constant, step, cosine"},
+        Bad{"--warmup 5min", "--warmup: '5min'", "or of epochs from 0 to 100000, as in 5epochs"},
+        Bad{"--trust 0.02", "--trust: '0.02'; sgd has none", "allowed with lars"},
+        Bad{"--trust -1 --optimizer lars", "--trust: '-1'", "from 0"},
+        Bad{"--exclude none --optimizer adam", "--exclude: 'none'; adam has none", "allowed with lars, lamb"},
+        Bad{"--exclude biases --optimizer lars", "--exclude: 'biases'", "vectors, none"},
+        Bad{"--momentum 0.9 --optimizer lamb", "--momentum: '0.9'; lamb has none", "allowed with sgd, lars"},
+        Bad{"--nesterov --optimizer lars --momentum 0", "momentum 0", "momentum above 0"},
+        Bad{"--scale-lr root", "--scale-lr: unknown rule 'root'", "none, linear, sqrt"},
+        Bad{"--lr-power 2", "--lr-power: '2'", "with --lr-schedule polynomial"},
+        Bad{"--lr-end 0.1 --lr-schedule cosine", "--lr-end: '0.1'", "with --lr-schedule polynomial"},
+        Bad{"--lr-end 0.1 --lr 0.01 --lr-schedule polynomial", "--lr-end: '0.1'",
+            "at most the learning rate, 0.01"},
+        Bad{"--lr-schedule polynomial --max-seconds 3", "'polynomial'", "--epochs or --steps"},
+        Bad{"--lr-schedule line", "'line'", "constant, step, cosine, polynomial"},
         Bad{"--lr-schedule cosine --max-seconds 3", "'cosine'", "--epochs or --steps"}));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -78,17 +91,22 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Strategy, BadTraining,
-    ::testing::Values(Bad{"--strategy nope", "'nope'", "allreduce, dear, local-sgd, noloco, ps, dpsgd"},
-                      Bad{"--strategy alreduce", "'alreduce'", "did you mean 'allreduce'?"},
-                      Bad{"--mode asp", "--mode is an option of strategy ps", "--algorithm, --schedule"},
-                      Bad{"--strategy ps --mode tsp", "'tsp'", "bsp, asp, ssp"},
-                      Bad{"--nonfinite ignore", "--nonfinite: 'ignore'", "allowed: skip, stop"},
-                      Bad{"--servers 1", "--servers: '1'", "allowed with ps"},
-                      Bad{"--servers 2 --strategy ps", "--servers: '2'", "from 0 to 1"},
-                      Bad{"--check-sync 3 --strategy dpsgd", "--check-sync", "allowed: allreduce"},
-                      Bad{"--strategy dpsgd --graph star", "'star'", "ring, torus"},
-                      Bad{"--strategy ripples --section 3", "--section:", "spelt --period"},
-                      Bad{"--schedule ddp --fusion many", "'many'", "default, auto"}));
+    ::testing::Values(
+        Bad{"--strategy nope", "'nope'", "allreduce, dear, local-sgd, noloco, ps, dpsgd"},
+        Bad{"--strategy alreduce", "'alreduce'", "did you mean 'allreduce'?"},
+        Bad{"--mode asp", "--mode is an option of strategy ps", "--algorithm, --schedule"},
+        Bad{"--strategy ps --mode tsp", "'tsp'", "bsp, asp, ssp"},
+        Bad{"--strategy hogwild --link 1gbe", "strategy hogwild", "all workers on one host"},
+        Bad{"--strategy easgd --centre shared --link 1gbe", "centre=shared", "on one host"},
+        Bad{"--strategy easgd --alpha 0.1 --rho 2", "rho: 2 beside alpha 0.1", "one of the two"},
+        Bad{"--strategy easgd --order sync --centre server", "option centre", "async or round-robin"},
+        Bad{"--nonfinite ignore", "--nonfinite: 'ignore'", "allowed: skip, stop"},
+        Bad{"--servers 1", "--servers: '1'", "allowed with ps"},
+        Bad{"--servers 2 --strategy ps", "--servers: '2'", "from 0 to 1"},
+        Bad{"--check-sync 3 --strategy dpsgd", "--check-sync", "allowed: allreduce"},
+        Bad{"--strategy dpsgd --graph star", "'star'", "ring, torus"},
+        Bad{"--strategy ripples --section 3", "--section:", "spelt --period"},
+        Bad{"--schedule ddp --fusion many", "'many'", "default, auto"}));
 
 TEST(TrainErrors, RefusesDataThatIsDamagedOrOfTheWrongKind) {
   const TemporaryFolder folder;

@@ -27,9 +27,13 @@ torch::TrainOptions all_options() {
                        .beta1 = 0.7,
                        .beta2 = 0.8,
                        .epsilon = 1e-300,
+                       .trust = 0.02,
+                       .exclude_vectors = false,
                        .clip_norm = 5};
   setting.schedule = optim::Schedule::Kind::kCosine;
-  setting.warmup = 11;
+  setting.warmup = {.steps = 11, .epochs = 0.5};
+  setting.power = 1.5;
+  setting.end_rate = 1e-4;
   setting.nonfinite = strategy::NonFinite::kStop;
   setting.epochs = 2;
   setting.steps = 100;
@@ -65,6 +69,7 @@ TrainPlan full_plan() {
   plan.strategy = &strategy::find_strategy("ripples");
   plan.options = {{"group-size", "3"}, {"period", "2"}};
   plan.workers = 3;
+  plan.rate = {optim::RateScale::kSqrt, 0.05};
   plan.link = transport::parse_link("40gbit/5us", "");
   plan.data = "noise:100";
   plan.out = "not \xff UTF-8";

@@ -53,6 +53,37 @@ TEST_F(Train, LeavesAllFiles) {
   }
 }
 
+// A second optimiser and another strategy show that they find their tensors.
+TEST_F(Train, StatesTheRateOfAllWorkersAndHowTheOptimizerScales) {
+  const std::string out = in("run");
+  const std::string small =
+      concat("--model mlp --workers 2 --batch 8", few_pictures(folder_), " --out ", out, " --force ");
+  const auto optimizer_of = [&](const std::string& flags) {
+    const Ran ran = run_program(train(small + flags));
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return Json::parse(bytes_of(out + "/run.json"));
+  };
+  const Json lars = optimizer_of(
+      "--steps 4 --optimizer lars --lr 0.5 --scale-lr linear --trust 0.02 --warmup 0.5epochs "
+      "--lr-schedule polynomial --lr-end 0.01 --nesterov --strategy dear");
+  const Json expected{
+      {"kind", "lars"},       {"learning_rate", 1.0},       {"momentum", 0.9},      {"nesterov", true},
+      {"weight_decay", 0.0},  {"clip_norm", 0.0},           {"scale_lr", "linear"}, {"trust", 0.02},
+      {"exclude", "vectors"}, {"learning_rate_of_one", 0.5}};
+  EXPECT_EQ(lars["optimizer"], expected);
+  EXPECT_EQ(lars["warmup"], "0.5epochs");
+  EXPECT_EQ(lars["lr_schedule"], "polynomial");
+  EXPECT_EQ(lars["lr_power"], 2);
+  EXPECT_EQ(lars["lr_end"], 0.01);
+
+  const Json lamb = optimizer_of(
+      "--steps 4 --optimizer lamb --lr 0.01 --scale-lr sqrt --exclude none --strategy ps --servers 1");
+  EXPECT_DOUBLE_EQ(lamb["optimizer"]["learning_rate"], 0.01 * std::sqrt(2.0));
+  EXPECT_EQ(lamb["optimizer"]["exclude"], "none");
+  EXPECT_FALSE(lamb["optimizer"].contains("trust"));
+  EXPECT_EQ(lamb["warmup"], 0);
+}
+
 TEST_F(Train, PrintsATableAndWhereTheFilesAre) {
   const Ran ran = run_program(train(concat("--model lenet --workers 2 --steps 2 --out ", in("run"))));
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
@@ -65,6 +96,7 @@ TEST_F(Train, EveryStrategyMakesTheStepsItWasAskedFor) {
   const std::string small = kSmallRun + few_pictures(folder_);
   for (const auto& [strategy, services] :
        std::vector<std::pair<std::string, int>>{{"local-sgd --period 4", 0},
+                                                {"local-sgd --period 4 --period-by speed", 0},
                                                 {"ps --mode bsp --servers 1", 1},
                                                 {"ps --mode asp --servers 0", 0},
                                                 {"ps --mode asp --servers 1", 1},

@@ -48,6 +48,18 @@ TEST(Report, ShowsEveryWorker) {
             "worker 2: killed at 0.1 s\n");
 }
 
+TEST(Report, TellsStalenessAndLocksWhereThereAreAny) {
+  record::RunRecord run = straggling(2, 0);
+  EXPECT_THAT(report(run), Not(HasSubstr("staleness")));
+  EXPECT_THAT(report(run), Not(HasSubstr("locks")));
+  for (std::uint64_t i = 0; i < 100; ++i) run.ranks[0].journal.staleness.note(i < 60 ? 1 : i < 99 ? 3 : 40);
+  run.ranks[0].journal.lock_waits.note(ms(20));
+  run.ranks[1].journal.lock_waits.note(Duration{});
+  run.record = RecordMode::kOff;  // counted all the same
+  EXPECT_THAT(report(run), HasSubstr("\nstaleness: p50 1, p99 3, max 40\n"
+                                     "waiting for locks: 10 % of the workers' time; 1 of 2 were held\n"));
+}
+
 TEST(Report, AWaitThatRoundsToNothingHasNoCulprit) {
   const record::RunRecord run =
       make_run(1000, {{compute(0, 800), meet(1, 800, 1000)}, {compute(0, 796), meet(1, 796, 1000)}});

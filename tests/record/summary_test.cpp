@@ -19,6 +19,7 @@ RunRecord summary_example() {
   for (std::size_t i = 0; i < 2; ++i) {
     run.ranks[i].journal.steps = 5 + i;
     run.ranks[i].journal.samples = 100;
+    run.ranks[i].journal.step_traffic.peak_bytes = 10 + i;
   }
   for (std::size_t i = 0; i < 3; ++i) {
     run.ranks[i].bytes_sent = 1000 * (i + 1);
@@ -43,6 +44,7 @@ TEST(Summary, CountsAndFractions) {
   EXPECT_EQ(json["steps_per_worker"], Json({5, 6}));
   EXPECT_EQ(json["bytes_sent_per_worker"], Json({1000, 2000}));
   EXPECT_EQ(json["bytes_sent_by_services"], Json::array({3000}));
+  EXPECT_EQ(json["peak_step_bytes_per_worker"], Json({10, 11}));
   EXPECT_EQ(json["messages_sent_per_worker"], Json({1, 2}));
   EXPECT_EQ(json["compute_fraction_per_worker"], Json({0.8, 0.3}));
   EXPECT_EQ(json["wait_fraction_per_worker"], Json({0.0, 0.5}));
@@ -54,10 +56,12 @@ TEST(Summary, CountsAndFractions) {
 
 TEST(Summary, WhatIsNotKnownIsNull) {
   const Json json = summary(summary_example());
-  for (const char* key : {"final_train_loss", "final_accuracy", "consensus_distance", "events"}) {
+  for (const char* key :
+       {"final_train_loss", "final_accuracy", "consensus_distance", "events", "lock_waits"}) {
     EXPECT_TRUE(json.at(key).is_null()) << key;
   }
-  EXPECT_EQ(json.at("staleness"), Json({{"mean", 0.0}, {"max", 0}}));
+  EXPECT_EQ(json.at("staleness"),
+            Json({{"mean", 0.0}, {"p50", 0}, {"p99", 0}, {"max", 0}, {"histogram", Json::array()}}));
   EXPECT_EQ(json["diverged"], false);
   EXPECT_EQ(json["ended"], Json::object());
   EXPECT_FALSE(json.contains("time_to_target_seconds"));
@@ -91,7 +95,21 @@ TEST(Summary, TargetsStalenessAndEnds) {
   EXPECT_EQ(json["events"], 12);
   EXPECT_EQ(json["staleness"]["mean"], 2.5);
   EXPECT_EQ(json["staleness"]["max"], 4);
+  EXPECT_EQ(json["staleness"]["p50"], 1);
+  EXPECT_EQ(json["staleness"]["p99"], 4);
+  EXPECT_EQ(json["staleness"]["histogram"], Json({{1, 1, 1}, {4, 4, 1}}));
   EXPECT_EQ(json["ended"]["1"], "killed at \"2.5\" s");
+}
+
+TEST(Summary, WaitsForLocksArePartsOfTheWorkersTime) {
+  record::RunRecord run = summary_example();  // of 10 ms
+  run.ranks[0].journal.lock_waits.note(ms(2));
+  run.ranks[0].journal.lock_waits.note(Duration{});
+  run.ranks[1].journal.lock_waits.note(ms(1));
+  const Json waits = summary(run)["lock_waits"];
+  EXPECT_EQ(
+      waits,
+      Json({{"count", 3}, {"contended", 2}, {"seconds", 0.003}, {"fraction_per_worker", Json({0.2, 0.1})}}));
 }
 
 TEST(Summary, ADivergedRunHasNoLoss) {

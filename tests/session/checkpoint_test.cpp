@@ -138,6 +138,11 @@ TEST(Checkpoint, GoingOnGivesTheSameBits) {
       "local-sgd",
       {{"period", "8"}, {"outer", "nesterov"}, {"fragments", "2"}, {"delay", "2"}, {"mix", "0.5"}}, 3);
   expect_same_bits("noloco", {{"period", "3"}}, 4);
+  expect_same_bits("easgd", {{"order", "sync"}}, 3);
+  expect_same_bits("easgd", {{"order", "round-robin"}}, 3);
+  expect_same_bits("easgd", {{"order", "round-robin"}, {"centre", "sharded"}}, 3);
+  expect_same_bits("easgd", {{"order", "round-robin"}, {"centre", "server"}, {"period", "3"}}, 3);
+  expect_same_bits("hogwild", {}, 1);
   expect_same_bits("ripples", {{"groups", "static"}, {"group-size", "2"}}, 4);
   expect_same_bits("ps", {}, 3);
   expect_same_bits("ps", {{"server", "beside"}}, 3);
@@ -165,11 +170,35 @@ TEST(Checkpoint, SchedulesGoOnInTheSameBitsAlsoWithOtherBuckets) {
   expect_same_bits(simulation, {{"schedule", "ddp"}, {"fusion", "64"}});
 }
 
+// The server's part is too large for the shelf with the larger model.
+TEST(Checkpoint, OptimizersByTensorGoOnInTheSameBits) {
+  using OptimizerKind = optim::OptimizerSpec::Kind;
+  for (const OptimizerKind kind : {OptimizerKind::kLars, OptimizerKind::kLamb}) {
+    for (const char* strategy : {"allreduce", "local-sgd", "dear", "ps"}) {
+      const std::string name = strategy;
+      const OptionTexts options =
+          name == "dear" ? OptionTexts{{"fusion", "256"}, {"edge", "16"}} : OptionTexts{};
+      sim::Simulation simulation = simulation_of(name, options, 3);
+      if (name != "ps") simulation.workload = sim::make_workload("mlp", {.workers = 3}, "workload");
+      simulation.optimizer = {.kind = kind, .learning_rate = 0.01, .momentum = 0.9};
+      expect_same_bits(simulation, options);
+    }
+  }
+}
+
 // Pausing workers delay no other, in any strategy; saving changes nothing.
 TEST(Checkpoint, AllSaveAfterTheSameSteps) {
   for (const auto& [strategy, options] : {std::pair<std::string, OptionTexts>{"allreduce", {}},
                                           {"local-sgd", {{"period", "4"}}},
+                                          {"local-sgd", {{"period", "5"}, {"period-by", "speed"}}},
                                           {"noloco", {{"period", "3"}}},
+                                          {"easgd", {}},
+                                          {"easgd", {{"centre", "sharded"}}},
+                                          {"easgd", {{"order", "round-robin"}, {"centre", "server"}}},
+                                          {"easgd", {{"order", "sync"}}},
+                                          {"ea-wild", {}},
+                                          {"async-sgd", {}},
+                                          {"hogwild", {}},
                                           {"dpsgd", {}},
                                           {"adpsgd", {}},
                                           {"adpsgd", {{"graph", "any"}}},
@@ -209,9 +238,12 @@ TEST(Checkpoint, AllSaveAfterTheSameSteps) {
 }
 
 TEST(Checkpoint, TheEndMayComeAtAnyTime) {
-  for (const OptionTexts& options : {OptionTexts{{"mode", "asp"}}, {{"mode", "ssp"}}, {{"mode", "bsp"}}}) {
+  for (const auto& [strategy, options] : {std::pair<std::string, OptionTexts>{"ps", {{"mode", "asp"}}},
+                                          {"ps", {{"mode", "ssp"}}},
+                                          {"ps", {{"mode", "bsp"}}},
+                                          {"local-sgd", {{"period", "4"}, {"period-by", "speed"}}}}) {
     for (std::uint64_t when = 3; when <= 8; ++when) {
-      sim::Simulation simulation = simulation_of("ps", options, 3);
+      sim::Simulation simulation = simulation_of(strategy, options, 3);
       simulation.steps = 1'000'000'000;
       const Job job(simulation);
       Session::Options setting = job.setting();

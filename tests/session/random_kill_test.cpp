@@ -83,5 +83,17 @@ TEST(RandomKill, GroupsGoOn) {
                         {{"groups", "smart"}, {"overlap", "1"}}});
 }
 
+TEST(RandomKill, ElasticWorkersGoOn) {
+  kill_some("easgd", {{},
+                      {{"overlap", "on"}},
+                      {{"centre", "sharded"}},
+                      {{"order", "round-robin"}},
+                      {{"order", "round-robin"}, {"centre", "sharded"}},
+                      {{"order", "sync"}}});
+  kill_some("ea-wild", {{}});
+}
+
+TEST(RandomKill, WorkersOfOneModelGoOn) { kill_some("hogwild", {{}}); }
+
 }  // namespace
 }  // namespace starling::session

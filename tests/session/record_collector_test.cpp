@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -35,6 +36,9 @@ RankRecord sample() {
   record.journal.steps = 9;
   record.journal.samples = 90;
   record.journal.staleness.note(4);
+  record.journal.staleness.note(100);
+  record.journal.lock_waits.note(Duration(3));
+  record.journal.step_traffic.peak_bytes = 500;
   record.journal.add({.activity = record::Activity::kWait, .whom = 2, .end = Time(Duration(5))});
   record.journal.add({.activity = record::Activity::kMeet, .background = true, .meeting = 77});
   record.journal.spans.back().detail = {record::Detail::Kind::kAllGather, 4, 2, 6};
@@ -49,6 +53,12 @@ TEST(RecordBytes, AreReadBack) {
   EXPECT_EQ(back.rank, 3);
   EXPECT_EQ(back.ended, record.ended);
   EXPECT_EQ(back.journal.spans.size(), 2U);
+  EXPECT_EQ(back.journal.staleness.max, 100U);
+  EXPECT_EQ(back.journal.staleness.buckets, record.journal.staleness.buckets);
+  EXPECT_EQ(back.journal.step_traffic.peak_bytes, 500U);
+  EXPECT_EQ(back.journal.lock_waits.count, 1U);
+  EXPECT_EQ(back.journal.lock_waits.contended, 1U);
+  EXPECT_EQ(back.journal.lock_waits.total, Duration(3));
   EXPECT_EQ(back.journal.fusion.bytes, 2U << 20);
   EXPECT_TRUE(back.journal.fusion.settled);
   ASSERT_EQ(back.journal.fusion.trials.size(), 2U);
@@ -72,6 +82,23 @@ TEST(RecordBytes, OthersAreRefused) {
   Bytes other = bytes;
   other[0] = std::byte{0};
   EXPECT_THROW(record_from(other), Error);
+}
+
+TEST(RecordBytes, MoreBucketsThanThereAreAreRefused) {
+  const RankRecord record = sample();
+  Bytes bytes = to_bytes(record);
+  const std::size_t used = record::Staleness::bucket_of(100) + 1;
+  const auto buckets = wire_bytes_of(std::uint64_t{used});
+  const auto at = std::search(bytes.begin(), bytes.end(), buckets.begin(), buckets.end());
+  ASSERT_NE(at, bytes.end());
+  *at = std::byte{record::Staleness::kBuckets + 1};
+  try {
+    record_from(bytes);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("92 buckets of staleness; allowed: up to 91"), std::string::npos)
+        << error.what();
+  }
 }
 
 // The detail of the last span ends the bytes: a kind, then step, first and last section.
@@ -229,8 +256,10 @@ TEST(RecordCollector, BytesAreThoseOfTheStrategyAlone) {
   const auto outcomes = train(
       job, recorded(job),
       [&](const std::vector<RankRecord>& records) {
-        for (const RankRecord& record : records)
+        for (const RankRecord& record : records) {
           check_equal(record.bytes_sent, row.bytes_sent(options, shape, record.rank).value(), "bytes");
+          check_equal(record.journal.step_traffic.peak_bytes, record.bytes_sent / shape.steps, "of a step");
+        }
       },
       [](Rank, std::uint64_t) {});
   for (const launch::Outcome& outcome : outcomes) EXPECT_TRUE(outcome.good()) << outcome.error;

@@ -97,6 +97,7 @@ TEST(Session, AsynchronousOnesTrain) {
                                           {"allreduce", {{"schedule", "horovod"}}},
                                           {"allreduce", {{"algorithm", "ring"}}},
                                           {"local-sgd", {{"period", "3"}}},
+                                          {"local-sgd", {{"period", "3"}, {"period-by", "speed"}}},
                                           {"dear", {}},
                                           {"dear", {{"gather", "gradients"}}},
                                           {"dear", {{"algorithm", "ring"}}},

@@ -165,5 +165,22 @@ TEST(SnapshotAverage, BeginsWhereAllHaveSentInAnyOrder) {
   EXPECT_EQ(room.shown[0].model, (std::vector<float>{5}));
 }
 
+// Worker 2's clock is three intervals behind: all its models before 5 are done with at once. If one stayed,
+// those behind it would too, until the worker has as many as it may and sends no other.
+TEST(SnapshotAverage, BeginsWhereAllHaveSentThoughClocksDiffer) {
+  Room room(3);
+  room.average.lose(0, 35);
+  room.add(2, 2, 2, {1});
+  room.add(1, 5, 5, {4});
+  EXPECT_EQ(room.done, (std::vector<Rank>{2}));
+  room.add(2, 3, 3, {1});
+  room.add(2, 4, 4, {2});
+  EXPECT_EQ(room.done, (std::vector<Rank>{2, 2, 2}));
+  EXPECT_TRUE(room.shown.empty());
+  room.add(2, 5, 5, {6});
+  ASSERT_EQ(room.times(), (std::vector<int>{5}));
+  EXPECT_EQ(room.shown[0].model, (std::vector<float>{5}));
+}
+
 }  // namespace
 }  // namespace starling::session

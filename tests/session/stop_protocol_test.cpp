@@ -82,6 +82,7 @@ TEST(StopProtocol, OneWorkerStopsAtOnce) {
 TEST(StopProtocol, AnybodyStopsTheRun) {
   const std::vector<Plan> plans = {{"allreduce", {}, 4},
                                    {"local-sgd", {{"period", "3"}}, 3},
+                                   {"local-sgd", {{"period", "3"}, {"period-by", "speed"}}, 3},
                                    {"dpsgd", {}, 5},
                                    {"adpsgd", {}, 5},
                                    {"adpsgd", {{"graph", "any"}}, 4},

@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Conformance,
                          ::testing::ValuesIn(cases_where([](const RegisteredCase&) { return true; })),
                          case_name);
 INSTANTIATE_TEST_SUITE_P(Strategies, Single, ::testing::ValuesIn(cases_where([](const RegisteredCase& which) {
-                           return possible(which, 1) && !adds_momentum(*which.row, options_of(which));
+                           return possible(which, 1) && !moves_models(*which.row, options_of(which));
                          })),
                          case_name);
 INSTANTIATE_TEST_SUITE_P(Strategies, Counted,
@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Counted,
                          case_name);
 INSTANTIATE_TEST_SUITE_P(Strategies, Mixing, ::testing::ValuesIn(cases_where([](const RegisteredCase& which) {
                            return which.row->promises.conserves_mean &&
-                                  !adds_momentum(*which.row, options_of(which));
+                                  !moves_models(*which.row, options_of(which));
                          })),
                          case_name);
 INSTANTIATE_TEST_SUITE_P(Strategies, Equal, ::testing::ValuesIn(cases_where([](const RegisteredCase& which) {

@@ -158,5 +158,20 @@ TEST_P(Dear, ClipsTheWholeGradient) {
   }
 }
 
+// Some have not begun their first round then, so they have no sums to make.
+TEST(DearClip, SurvivesALossInTheFirstStep) {
+  for (int ms = 10; ms <= 200; ms += 5) {
+    sim::Simulation simulation = testing::simulation_of("dear", {{"gather", "weights"}}, 4);
+    simulation.workload = sim::make_workload("mlp", {.workers = 4}, "workload");
+    simulation.optimizer = {.learning_rate = 0.1, .momentum = 0.9, .clip_norm = 0.05};
+    testing::make_uneven(simulation.cluster);
+    simulation.cluster.faults.push_back(
+        {.kind = cluster::Fault::Kind::kKill, .subject = 1, .from = Time(std::chrono::milliseconds(ms))});
+    const testing::Outcome outcome = testing::run_to_end(simulation);
+    EXPECT_EQ(outcome.models[2], outcome.models[0]) << ms << " ms";
+    EXPECT_EQ(outcome.models[3], outcome.models[0]) << ms << " ms";
+  }
+}
+
 }  // namespace
 }  // namespace starling::strategy

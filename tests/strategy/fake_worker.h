@@ -24,6 +24,7 @@ inline strategy::RunInfo place_of(int workers, const std::vector<strategy::Secti
   for (const strategy::Section& section : sections) {
     place.elements = std::max(place.elements, section.offset + section.count);
   }
+  place.tensors = strategy::tensors_of(sections, place.optimizer);
   place.initial_model.assign(place.elements, 1.0F);
   return place;
 }

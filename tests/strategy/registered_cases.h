@@ -61,7 +61,7 @@ inline sim::Simulation random_simulation_of(const RegisteredCase& which, std::ui
   sim::Simulation simulation = testing::simulation_of(*which.row, which.options, workers);
   simulation.seed = seed;
   simulation.steps = static_cast<std::uint64_t>(random.between(1, 12));
-  const int hosts = random.between(1, workers);
+  const int hosts = needs_one_host(*which.row, options_of(which)) ? 1 : random.between(1, workers);
   for (cluster::WorkerSpec& worker : simulation.cluster.workers) {
     worker.host = random.between(0, hosts - 1);
     worker.speed = std::exp2(random.uniform() * 4 - 2);

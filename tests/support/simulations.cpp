@@ -75,6 +75,9 @@ sim::Simulation simulation_of(const strategy::StrategyEntry& row, const strategy
   simulation.strategy = &row;
   simulation.options = options;
   simulation.cluster = equal_cluster(workers);
+  if (needs_one_host(row, strategy::Options::parse(row.options, row.name, options))) {
+    for (cluster::WorkerSpec& worker : simulation.cluster.workers) worker.host = 0;
+  }
   simulation.workload = quadratic;
   simulation.optimizer.learning_rate = 0.1;
   simulation.steps = 10;

@@ -10,7 +10,7 @@ from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 sys.path.append(str(TOOLS))
-from svg_chart import WIDTH, Panel, chart  # noqa: E402
+from svg_chart import AHEAD, BEHIND, WIDTH, HeatMap, Panel, chart  # noqa: E402
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -48,6 +48,30 @@ class ChartTest(unittest.TestCase):
         picture = chart([Panel("t", ["a"], [("x", [1]), ("y", [10]), ("z", [100])], logarithmic=True)])
         widths = lengths(picture, 1)
         self.assertAlmostEqual(widths[1] - widths[0], widths[2] - widths[1], delta=0.2)
+
+
+class HeatMapTest(unittest.TestCase):
+    def setUp(self):
+        cells = [(0, 1.0, "us"), (1, -0.5, "them")]
+        self.picture = chart([HeatMap("t", 0, 1, [("a row", cells, [(0.5, False), (1, True)])], [(0.25, "here")],
+                                      lambda place: f"{10 ** place}")])
+        self.elements = xml.fromstring(self.picture)
+
+    def test_says_rows_cells_ticks_and_points(self):
+        for said in ("t", "a row", "us", "them", "1", "10", "here"):
+            self.assertIn(said, texts(self.picture))
+
+    def test_colours_say_who_is_ahead_and_how_far(self):
+        cells = list(self.elements.iter(f"{SVG}rect"))[1:]
+        self.assertEqual([cell.get("fill") for cell in cells], [AHEAD, BEHIND])
+        self.assertGreater(float(cells[0].get("fill-opacity")), float(cells[1].get("fill-opacity")))
+        self.assertAlmostEqual(sum(float(cell.get("width")) for cell in cells), WIDTH, delta=0.2)
+
+    def test_marks_are_lines_at_their_places(self):
+        solid, dashed = self.elements.iter(f"{SVG}line")
+        self.assertAlmostEqual(float(dashed.get("x1")) - float(solid.get("x1")), WIDTH / 2, delta=0.2)
+        self.assertIsNone(solid.get("stroke-dasharray"))
+        self.assertIsNotNone(dashed.get("stroke-dasharray"))
 
 
 class ToolsTest(unittest.TestCase):

@@ -53,7 +53,12 @@ TEST(Replica, SectionsFollowTheModule) {
   ReplicaNet net;
   const Replica replica(net);
   std::vector<std::string> names;
-  for (const auto& section : replica.sections()) names.push_back(section.name);
+  std::vector<bool> vectors;
+  for (const auto& section : replica.sections()) {
+    names.push_back(section.name);
+    vectors.push_back(section.vector);
+  }
+  EXPECT_THAT(vectors, ElementsAre(false, true, true, true, false, true));
   EXPECT_THAT(names, ElementsAre("first.weight", "first.bias", "norm.weight", "norm.bias", "last.weight",
                                  "last.bias"));
   EXPECT_EQ(replica.size(), 12U + 4 + 4 + 4 + 8 + 2);

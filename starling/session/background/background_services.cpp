@@ -65,7 +65,7 @@ BackgroundServices::BackgroundServices(const strategy::RunInfo& info, RealWorker
 
 // The checkpoint comes before the end, so that the last step can be saved.
 StepHooks BackgroundServices::step_hooks() {
-  return {&reports_, &checkpoint_, &stop_, &snapshots_, &mean_, &records_.parts(), &equality_check_};
+  return {&reports_, &checkpoint_, &stop_, &snapshots_, &mean_, &records_, &equality_check_};
 }
 
 void BackgroundServices::begin(Time origin) {

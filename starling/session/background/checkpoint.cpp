@@ -86,9 +86,12 @@ Task<> Checkpoint::complete() {
   tell_others({Word::kSaved, saved_});
 }
 
+void Checkpoint::no_more_steps() {
+  if (every_ > 0 && !std::exchange(said_end_, true)) tell_others({Word::kEnded, worker_.step()});
+}
+
 Task<> Checkpoint::finished(bool well) {
-  if (every_ == 0) co_return;
-  tell_others({Word::kEnded, worker_.step()});
+  no_more_steps();
   if (well) co_await complete();
 }
 

@@ -10,8 +10,8 @@
 // for the same step of others, which pausing workers have made; in an asynchronous strategy no worker is
 // waited for; with bounded staleness only the slowest is, which never waits. So the slowest goes on until it
 // pauses too. (A strategy in which this does not hold says so, Strategy::may_pause.) Lost workers are not
-// waited for. A worker that has ended says so, once and for all: then nothing is saved any more. If one
-// cannot write its part, all skip this checkpoint.
+// waited for. A worker that has made its last step says so, once and for all: then nothing is saved any more.
+// If one cannot write its part, all skip this checkpoint.
 //
 // The coordinator also saves what one worker saves for all: the state of the server, and how many batches
 // were given out. If there is something of the kind and the coordinator is lost before it has written, this
@@ -50,6 +50,7 @@ class Checkpoint final : public StepHook {
   void include(BatchShares& shares) { shares_ = &shares; }
 
   runtime::Task<bool> before_step(std::uint64_t step) override;
+  void no_more_steps() override;
   bool rests_before(std::uint64_t step) const override { return is_due(step - 1); }
   // The strategy is over, well or not.
   runtime::Task<> finished(bool well);
@@ -82,6 +83,7 @@ class Checkpoint final : public StepHook {
   std::vector<std::deque<Message>> said_;  // by worker, in order
   std::map<Rank, Message> latest_;         // what each worker said last, without those that were lost before
   Saved written_;                          // the last one that all living workers have written
+  bool said_end_ = false;                  // to the others
   std::uint64_t saved_ = 0;                // the last one of which a coordinator's program knows
   std::optional<Bytes> server_state_;
   runtime::Event news_;

@@ -46,8 +46,13 @@ Span get_span(ByteReader& in) {
   return span;
 }
 
+// Without the empty buckets at the end.
 void put(ByteWriter& out, const record::Staleness& staleness) {
   out.put(staleness.count).put(staleness.sum).put(staleness.max);
+  std::size_t used = staleness.buckets.size();
+  while (used > 0 && staleness.buckets[used - 1] == 0) --used;
+  out.put<std::uint64_t>(used);
+  for (std::size_t i = 0; i < used; ++i) out.put(staleness.buckets[i]);
 }
 
 record::Staleness get_staleness(ByteReader& in) {
@@ -55,7 +60,24 @@ record::Staleness get_staleness(ByteReader& in) {
   staleness.count = in.get<std::uint64_t>();
   staleness.sum = in.get<std::uint64_t>();
   staleness.max = in.get<std::uint64_t>();
+  const auto used = in.get<std::uint64_t>();
+  if (used > staleness.buckets.size()) {
+    in.refuse(concat(used, " buckets of staleness; allowed: up to ", staleness.buckets.size()));
+  }
+  for (std::size_t i = 0; i < used; ++i) staleness.buckets[i] = in.get<std::uint64_t>();
   return staleness;
+}
+
+void put(ByteWriter& out, const record::LockWaits& waits) {
+  out.put(waits.count).put(waits.contended).put(waits.total);
+}
+
+record::LockWaits get_lock_waits(ByteReader& in) {
+  record::LockWaits waits;
+  waits.count = in.get<std::uint64_t>();
+  waits.contended = in.get<std::uint64_t>();
+  waits.total = in.get<Duration>();
+  return waits;
 }
 
 void put(ByteWriter& out, const record::Generated& generated) {
@@ -99,6 +121,8 @@ Journal get_journal(ByteReader& in) {
   journal.skipped = in.get<std::uint64_t>();
   journal.stopped = in.get_text();
   journal.staleness = get_staleness(in);
+  journal.lock_waits = get_lock_waits(in);
+  journal.step_traffic.peak_bytes = in.get<std::uint64_t>();
   journal.generated = get_generated(in);
   journal.fusion = get_fusion(in);
   journal.computing = in.get<Duration>();
@@ -122,6 +146,8 @@ Bytes to_bytes(const RankRecord& record) {
   out.put(journal.steps).put(journal.samples).put(journal.skipped);
   out.put_text(journal.stopped);
   put(out, journal.staleness);
+  put(out, journal.lock_waits);
+  out.put(journal.step_traffic.peak_bytes);
   put(out, journal.generated);
   put(out, journal.fusion);
   out.put(journal.computing).put(journal.waiting).put(journal.handed);

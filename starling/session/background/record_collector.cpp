@@ -95,12 +95,27 @@ RankRecord RecordCollector::take_part(record::RecordPart part) {
   return record;
 }
 
+// Of the strategy, so far.
+transport::Traffic RecordCollector::traffic() const {
+  transport::Traffic sent = net_.traffic();
+  sent.bytes -= before_.bytes + control_.traffic().bytes;
+  sent.messages -= before_.messages + control_.traffic().messages;
+  if (left_out_ == nullptr) return sent;
+  sent.bytes -= left_out_->bytes;
+  sent.messages -= left_out_->messages;
+  return sent;
+}
+
 void RecordCollector::count_traffic(RankRecord& record) const {
-  record.bytes_sent = net_.traffic().bytes - before_.bytes - control_.traffic().bytes;
-  record.messages_sent = net_.traffic().messages - before_.messages - control_.traffic().messages;
-  if (left_out_ == nullptr) return;
-  record.bytes_sent -= left_out_->bytes;
-  record.messages_sent -= left_out_->messages;
+  const transport::Traffic sent = traffic();
+  record.bytes_sent = sent.bytes;
+  record.messages_sent = sent.messages;
+}
+
+Task<bool> RecordCollector::before_step(std::uint64_t) {
+  if (worker_ != nullptr) worker_->step_traffic.step_begins(traffic().bytes);
+  parts_.send_if_full();
+  co_return true;
 }
 
 void RecordCollector::bring_in(record::Journal& journal, Time end, std::string why) {

@@ -11,11 +11,12 @@
 #include "starling/runtime/event.h"
 #include "starling/session/background/control_channel.h"
 #include "starling/session/background/record_parts.h"
+#include "starling/session/worker/step_hook.h"
 #include "starling/strategy/run_info.h"
 
 namespace starling::session {
 
-class RecordCollector {
+class RecordCollector final : public StepHook {
  public:
   // If none is wanted, the journals keep no spans and nothing is sent.
   RecordCollector(transport::Transport& net, ControlChannel& control, const strategy::RunInfo& info,
@@ -23,8 +24,6 @@ class RecordCollector {
 
   // The journal of the worker on this rank.
   void watch(record::Journal& worker);
-  // Sends the spans so far when there are many, between two steps of the worker.
-  StepHook& parts() { return parts_; }
   // The service that runs on this rank, beside a worker or alone. Its journal belongs to the record; alone,
   // the record is sent when the coordinator asks for it.
   void include(record::Journal& service);
@@ -46,6 +45,9 @@ class RecordCollector {
   // No coordinator will need this rank's record any more.
   void forget() { own_.reset(); }
 
+  // Counts the traffic of the step before. Sends the spans so far when there are many.
+  runtime::Task<bool> before_step(std::uint64_t) override;
+
   // Notes the last known progress of a worker in case it is lost.
   void note(Rank worker, std::uint64_t steps, std::uint64_t samples);
 
@@ -54,6 +56,7 @@ class RecordCollector {
   record::RankRecord own(record::Journal& journal, Time end);
   record::Span since_origin(record::Span span) const;
   record::RankRecord take_part(record::RecordPart part);
+  transport::Traffic traffic() const;
   void count_traffic(record::RankRecord& record) const;
   void deliver();
   void receive(Rank from, const Bytes& bytes);

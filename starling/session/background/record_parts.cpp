@@ -30,14 +30,13 @@ bool RecordParts::full() const {
                      [this](const record::Journal* journal) { return journal->spans.size() >= part_size_; });
 }
 
-runtime::Task<bool> RecordParts::before_step(std::uint64_t) {
-  if (!full()) co_return true;
+void RecordParts::send_if_full() {
+  if (!full()) return;
   if (is_coordinator(net_)) {
     begin_round();
   } else {
     send_part(RecordPart::kFull);
   }
-  co_return true;
 }
 
 // Of the kind that the whole record has: the parts arrive in order and before it.

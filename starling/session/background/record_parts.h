@@ -10,11 +10,10 @@
 
 #include "starling/record/record_fold.h"
 #include "starling/session/background/control_channel.h"
-#include "starling/session/worker/step_hook.h"
 
 namespace starling::session {
 
-class RecordParts final : public StepHook {
+class RecordParts {
  public:
   // The spans of this rank since the part before.
   using TakePart = std::function<record::RankRecord(record::RecordPart)>;
@@ -27,7 +26,8 @@ class RecordParts final : public StepHook {
   // Times count from here.
   void begin(Time origin) { origin_ = origin; }
 
-  runtime::Task<bool> before_step(std::uint64_t step) override;
+  // Between two steps of the worker: sends the spans so far when there are many.
+  void send_if_full();
 
   // The coordinator: a part has arrived.
   void receive(const record::RankRecord& part);

@@ -41,10 +41,11 @@ void SnapshotAverage::add(Rank rank, const ModelCopy& copy, Bytes bytes, std::si
     horizon_ = std::max(horizon_.value_or(0), copy.last);
   }
   worker.pieces.push_back({copy, std::move(bytes), offset});
-  if (!std::exchange(worker.begun, true)) {
-    if (copy.first > next_) next_ = first_snapshot(copy.first);
-    drop_before(next_);  // another worker's first one may be for later snapshots than this one
-  }
+  if (!std::exchange(worker.begun, true) && copy.first > next_) next_ = first_snapshot(copy.first);
+  // Another worker's first one may be for later snapshots than this one, and, as clocks differ, than several
+  // that follow it. None of them may be held: its worker would come to have as many as it may and send no
+  // other, and nothing would ever be shown.
+  drop_before(next_);
   close();
 }
 

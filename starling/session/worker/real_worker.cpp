@@ -8,11 +8,11 @@
 
 namespace starling::session {
 
+using record::Detail;
 using runtime::Task;
 using strategy::floats;
 using strategy::StepListener;
 using strategy::StepPlan;
-using Kind = record::Detail::Kind;
 
 namespace {
 
@@ -55,6 +55,14 @@ void RealWorker::set_all_states(SectionState state) {
 }
 
 Task<bool> RealWorker::compute(const StepPlan& plan) {
+  const bool more = co_await make_step(plan);
+  for (StepHook* const hook : hooks_) {
+    if (!more) hook->no_more_steps();
+  }
+  co_return more;
+}
+
+Task<bool> RealWorker::make_step(const StepPlan& plan) {
   const Listening listening(listener_, plan.listener);
   for (StepHook* const hook : hooks_) {
     const bool go_on = co_await hook->before_step(step_ + 1);
@@ -118,7 +126,7 @@ Task<bool> RealWorker::next_batch(StepListener* listener) {
     heard_.reset();
     if (listener != nullptr) co_await hear(*listener);
   }
-  note_computing(Kind::kNone, {}, listener);
+  note_computing(Detail::Kind::kNone, {}, listener);
   expected_.reset();
   expected_rate_.reset();
   if (!batch_) co_return false;
@@ -129,7 +137,7 @@ Task<bool> RealWorker::next_batch(StepListener* listener) {
 // The user's thread waits for sections, or has reported gradients, or has computed the batch.
 Task<> RealWorker::hear(StepListener& listener) {
   if (wanted_) {
-    note_computing(Kind::kForward, computing_, &listener);
+    note_computing(Detail::Kind::kForward, computing_, &listener);
     computing_ = *wanted_;
     wanted_.reset();
     for (std::size_t i = computing_.begin; i < computing_.end; ++i) {
@@ -141,11 +149,11 @@ Task<> RealWorker::hear(StepListener& listener) {
   }
   if (ready_.empty() && !answered_) co_return;
   const bool weight_known = options_.equal_batches || expected_;
-  if (std::exchange(forward_, false)) note_computing(Kind::kForward, computing_, &listener);
+  if (std::exchange(forward_, false)) note_computing(Detail::Kind::kForward, computing_, &listener);
   co_await let_rest_through(listener);
   if (expected_rate_) learning_rate_ = *expected_rate_;
   for (const std::size_t section : std::exchange(ready_, {})) {
-    note_computing(Kind::kBackward, {section, section + 1}, &listener);
+    note_computing(Detail::Kind::kBackward, {section, section + 1}, &listener);
     if (weight_known) pass_on(listener, section);
   }
 }
@@ -171,9 +179,9 @@ Task<> RealWorker::let_rest_through(StepListener& listener) {
 }
 
 // The user thread's activity since the last report, as far as it is known.
-void RealWorker::note_computing(Kind kind, Slice sections, const StepListener* listener) {
+void RealWorker::note_computing(Detail::Kind kind, Slice sections, const StepListener* listener) {
   const Time begin = std::exchange(computing_since_, now());
-  if (kind != Kind::kNone && !sections.empty()) {
+  if (kind != Detail::Kind::kNone && !sections.empty()) {
     return spans_.note({kind, static_cast<std::uint32_t>(step_), static_cast<std::uint32_t>(sections.begin),
                         static_cast<std::uint32_t>(sections.end)},
                        *listener, begin);

@@ -131,6 +131,7 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
 
  private:
   // The listener, if any, learns of sections meanwhile.
+  runtime::Task<bool> make_step(const strategy::StepPlan& plan);
   runtime::Task<bool> next_batch(strategy::StepListener* listener);
   runtime::Task<> hear(strategy::StepListener& listener);
   // Before the batch: all that the program will not ask for, or all.

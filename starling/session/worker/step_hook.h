@@ -15,6 +15,8 @@ class StepHook {
   // Called before the step of this number begins, counted from 1. False: it will not begin, the run is over.
   // A hook that looks at the model calls RealWorker::settle() first.
   virtual runtime::Task<bool> before_step(std::uint64_t step) = 0;
+  // The last step is over, even if the strategy has not ended yet: it may still serve workers that have more.
+  virtual void no_more_steps() {}
   // Whether it will wait for the other workers to get as far.
   virtual bool rests_before(std::uint64_t /*step*/) const { return false; }
 };

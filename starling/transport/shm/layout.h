@@ -42,7 +42,7 @@ struct RankSlot {
 };
 
 struct Header {
-  static constexpr std::uint64_t kMagic = 0x32676e696c726174;  // changes with the layout
+  static constexpr std::uint64_t kMagic = 0x33676e696c726174;  // changes with the layout
   Shared<std::uint64_t> magic;
   std::uint64_t ranks;
   std::uint64_t heap_bytes;                      // of each rank
@@ -50,6 +50,10 @@ struct Header {
   // The rank that is to be ended because it stands still, and the rank that found it so (stall_watch.h).
   Shared<std::uint64_t> eviction;
   Shared<std::int64_t> stall_limit;  // in nanoseconds, the same for all ranks; 0: not set yet
+  // The block that the ranks use in place, 0: none; and how many ranks wait for a change of it
+  // (arena_common_memory.h).
+  alignas(kLine) Shared<std::uint64_t> common_offset;
+  Shared<std::uint64_t> common_waiters;
 };
 
 // A pipe carries records from one rank to another. `tail` moves after a record is complete and `head` after

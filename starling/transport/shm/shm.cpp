@@ -64,6 +64,7 @@ ShmTransport::ShmTransport(runtime::LoopScheduler& loop, std::shared_ptr<shm::Ar
       loop_(loop),
       arena_(std::move(arena)),
       heap_(std::make_shared<shm::Heap>(arena_, rank)),
+      common_memory_(arena_, *this),
       obituary_(arena_, rank, loop),
       stall_watch_(arena_, rank, loop),
       backlog_(static_cast<std::size_t>(arena_->ranks())),

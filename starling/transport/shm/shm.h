@@ -22,6 +22,7 @@
 #include "starling/transport/matcher.h"
 #include "starling/transport/shared_memory.h"
 #include "starling/transport/shm/arena.h"
+#include "starling/transport/shm/arena_common_memory.h"
 #include "starling/transport/shm/heap.h"
 #include "starling/transport/shm/link_gate.h"
 #include "starling/transport/shm/obituary.h"
@@ -46,6 +47,7 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   std::string_view name() const override { return name_; }
   Memory allocate(std::size_t bytes) override;
   SharedMemory* shared() override { return gate_ ? nullptr : this; }
+  CommonMemory* common_memory() override { return gate_ ? nullptr : &common_memory_; }
   void exclude(Rank rank, const std::string& why) override;
   void begin_beating(std::optional<Duration> stall_limit) override;
   void end_beating() override { stall_watch_.end(); }
@@ -115,6 +117,7 @@ class ShmTransport final : public Transport, public SharedMemory, private runtim
   runtime::LoopScheduler& loop_;
   std::shared_ptr<shm::Arena> arena_;
   std::shared_ptr<shm::Heap> heap_;
+  shm::ArenaCommonMemory common_memory_;
   shm::Obituary obituary_;
   shm::StallWatch stall_watch_;
   std::string name_ = "shm";

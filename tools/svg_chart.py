@@ -68,11 +68,63 @@ class Panel(NamedTuple):
         return parts, y + 10
 
 
+AHEAD, BEHIND = COLOURS[1], COLOURS[2]
+CELL, TICKS = 26, 18
+
+
+class HeatMap(NamedTuple):
+    """Rows of cells along an axis. A cell says how far, from -1 to 1, one of two sides is ahead."""
+    title: str
+    low: float  # the ends of the axis
+    high: float
+    rows: list  # (name, [(place on the axis, how far, text)], [(place of a mark, whether it is dashed)])
+    points: list = []  # (place on the axis, text) of what is shown below
+    tick: Callable = str  # a whole number of the axis as text
+
+    def x(self, place):
+        return LEFT + (place - self.low) / (self.high - self.low) * WIDTH
+
+    def edges(self, cells):
+        """Of the cells: halfway to their neighbours, and as far beyond the first and the last."""
+        places = [cell[0] for cell in cells]
+        half = (places[1] - places[0]) / 2 if len(places) > 1 else (self.high - self.low) / 2
+        return [places[0] - half, *((a + b) / 2 for a, b in zip(places, places[1:])), places[-1] + half]
+
+    def draw_row(self, y, cells, marks):
+        parts, edges = [], self.edges(cells)
+        for (_, ahead, said), left, right in zip(cells, edges, edges[1:]):
+            x, end = self.x(max(left, self.low)), self.x(min(right, self.high))
+            parts.append(f'<rect x="{x:.1f}" y="{y}" width="{end - x:.1f}" height="{CELL - 2}" '
+                         f'fill="{AHEAD if ahead > 0 else BEHIND}" fill-opacity="{0.1 + 0.6 * abs(ahead):.2f}"/>')
+            parts.append(text((x + end) / 2, y + CELL / 2 + 2, said, 'font-size="9" text-anchor="middle"'))
+        for place, dashed in marks:
+            dash = ' stroke-dasharray="3 2"' if dashed else ""
+            parts.append(f'<line x1="{self.x(place):.1f}" y1="{y - 2}" x2="{self.x(place):.1f}" y2="{y + CELL}" '
+                         f'stroke="#111" stroke-width="2"{dash}/>')
+        return parts
+
+    def draw(self, top):
+        """The parts, and where they end."""
+        parts, y = [text(10, top + 20, self.title, 'font-weight="bold"')], top + 34
+        for name, cells, marks in self.rows:
+            parts.append(text(LEFT - 10, y + CELL / 2 + 3, name, 'text-anchor="end"'))
+            parts += self.draw_row(y, cells, marks)
+            y += CELL
+        for place in range(math.ceil(self.low), math.floor(self.high) + 1):
+            parts.append(text(self.x(place), y + 12, self.tick(place), SMALL + ' text-anchor="middle"'))
+        y += TICKS
+        for place, said in sorted(self.points):
+            parts.append(f'<circle cx="{self.x(place):.1f}" cy="{y + 6}" r="3" fill="#333"/>')
+            parts.append(text(self.x(place) + 7, y + 10, said, SMALL))
+            y += TICKS - 4
+        return parts, y + 16
+
+
 def chart(panels, foot=""):
-    """A picture of panels, or tuples of what makes one, below each other; `foot` is a small line at the end."""
+    """A picture of panels, or tuples of what makes one, and maps, one below the other; `foot` is a small last line."""
     parts, y = [], 0
     for one in panels:
-        more, y = Panel(*one).draw(y)
+        more, y = (one if isinstance(one, HeatMap) else Panel(*one)).draw(y)
         parts += more
     if foot:
         parts.append(text(10, y, foot, SMALL))

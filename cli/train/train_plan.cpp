@@ -120,7 +120,13 @@ void read_strategy(const TrainFlags& flags, const std::vector<std::string>& own_
 void read_feed(const TrainFlags& flags, TrainPlan& plan) {
   plan.data = flags.data;
   plan.setting.batch = flags.batch.value_or(32);
-  plan.setting.dynamic_shards = flags.shards == "dynamic";
+  const auto options = strategy::Options::parse(plan.strategy->options, plan.strategy->name, plan.options);
+  const std::unique_ptr<strategy::Strategy> strategy = plan.strategy->make(options, plan.workers);
+  if (flags.shards == "dynamic" && !strategy->equal_batches()) {
+    throw InvalidArgument(
+        "--shards: dynamic, but the strategy divides each global batch by speed; allowed: equal");
+  }
+  plan.setting.dynamic_shards = flags.shards == "dynamic" || strategy->pieces() > 1;
 }
 
 // Reads the files of this host. Returns the number of samples for training.

@@ -32,21 +32,24 @@ class Event {
 
   class Awaiter final : public Wait {
    public:
-    explicit Awaiter(Event& event) : event_(event) {}
+    explicit Awaiter(Event& event, Time deadline = Time(kForever)) : event_(event), deadline_(deadline) {}
     std::string describe() const override { return event_.what_; }
     bool may_stall() const override { return event_.kind_ == Kind::kExpected; }
     bool await_ready() const { return event_.set_; }
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> self) {
-      begin(self);
+      begin(self, deadline_);
       event_.waiters_.push_back(*this);
     }
-    void await_resume() const {}
+    // False: the deadline came first.
+    bool await_resume() const { return !expired(); }
 
    private:
     Event& event_;
+    Time deadline_;
   };
   Awaiter operator co_await() { return Awaiter(*this); }
+  Awaiter until(Time deadline) { return Awaiter(*this, deadline); }
 
  private:
   std::string what_;

@@ -83,7 +83,8 @@ EngineThread::EngineThread(runtime::LoopScheduler& loop, transport::Transport& n
       options_(std::move(options)),
       info_(make_run_info(options_, strategy.service(), net.size())),
       callbacks_(std::move(callbacks)),
-      shares_({options_.dynamic_shares, strategy.lockstep()}, net.rank(), options_.workers),
+      shares_({options_.dynamic_shares, strategy.lockstep() && strategy.pieces() == 1}, net.rank(),
+              options_.workers),
       checkpoint_state_(saved_state(options_)) {
   check(options_, strategy, info_.elements, initial_model.size());
   check(shares_.rules(), options_.equal_batches);

@@ -51,6 +51,8 @@ bool Session::next() {
     if (request.kind == UserRequest::Kind::kBatch) {
       batch_.begin();
       step_ = request.step;
+      again_ = request.again;
+      portion_ = request.portion;
       return true;
     }
     fulfil(request);

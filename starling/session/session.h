@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "starling/session/batch_assignment.h"
 #include "starling/session/batch_state.h"
 #include "starling/session/session_options.h"
+#include "starling/strategy/portion.h"
 
 namespace starling {
 namespace runtime {
@@ -73,6 +75,12 @@ class Session {
   bool next();
   // Between next() and computed(): the step that the batch belongs to, counted from 1.
   std::uint64_t step() const { return step_; }
+  // The same: whether the batch that was computed last has to be computed again. The strategy cut off the step
+  // while it was computed, and has not used it.
+  bool again() const { return again_; }
+  // The same: this worker's part of the global batch, which consists of the shares of all workers with the same
+  // number; none: its share. Then batches must not be declared to be equal.
+  std::optional<strategy::Portion> portion() const { return portion_; }
   // Between next() and computed(): what to compute, in an epoch of so many batches, the same on all workers.
   // Each call takes a share. May wait for the coordinator; throws what the engine threw.
   Share next_share(std::uint64_t epoch, std::uint64_t batches);
@@ -136,6 +144,8 @@ class Session {
 
   BatchState batch_;
   std::uint64_t step_ = 0;
+  bool again_ = false;
+  std::optional<strategy::Portion> portion_;
   std::uint64_t updated_step_ = 0;
   double learning_rate_ = 0;
   bool over_ = false;

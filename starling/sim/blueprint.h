@@ -17,6 +17,7 @@ struct Blueprint {
   std::vector<cluster::HostSpec> hosts;  // including the host of the service
   const Workload* workload = nullptr;
   StepTimes times;  // at speed 1
+  bool equal_batches = true;
 
   int ranks() const { return static_cast<int>(place.host_of_rank.size()); }
 };

@@ -1,5 +1,6 @@
 #include "starling/sim/sim_worker.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -45,10 +46,12 @@ Task<bool> SimWorker::compute(const StepPlan& plan) {
   loss_ = 0;
   check_.step_begins();
   if (plan.listener != nullptr) plan.listener->begins();
-  while (pieces_ < plan.pieces && (pieces_ == 0 || !plan.stop || !plan.stop())) {
-    co_await run_piece(plan, pieces_);
+  while (!plan.ends_after(pieces_)) {
+    const bool completed = co_await run_piece(plan, pieces_);
+    if (!completed) break;
     ++pieces_;
   }
+  if (pieces_ == 0 && !gradients_.data.ghost()) std::ranges::fill(floats(gradients_.data), 0.0F);
   for (std::size_t i = sections().size(); plan.pieces > 1 && by_section(plan) && i-- > 0;) {
     pass_on(*plan.listener, i);
   }
@@ -68,32 +71,43 @@ void SimWorker::finish_step() {
 }
 
 // Works for the time that a worker of speed 1 needs for so many seconds.
-Task<> SimWorker::pass_time(double seconds) {
-  const Time end = pace_.finish(now(), seconds);
-  if (end >= Time(kForever)) {
+Task<bool> SimWorker::pass_time(double seconds, runtime::Event* end) {
+  const Time finish = pace_.finish(now(), seconds);
+  if (end != nullptr) {
+    const bool ended = co_await end->until(finish);
+    co_return !ended;
+  }
+  if (finish >= Time(kForever)) {
     conductor_.stalled(*this);
     co_await never_;
   }
-  co_await runtime::sleep_until(end);
+  co_await runtime::sleep_until(finish);
+  co_return true;
+}
+
+std::size_t SimWorker::batch_of(const StepPlan& plan) const {
+  const std::size_t batch = blueprint_.workload->batch();
+  return plan.portion ? plan.portion->of(batch * static_cast<std::size_t>(workers())).size() : batch;
 }
 
 // The gradient is computed between the passes: then all sections have been let through, and listeners may use
 // a section's gradient as soon as its time has come.
-Task<> SimWorker::run_piece(const StepPlan& plan, int piece) {
-  const std::size_t batch = blueprint_.workload->batch();
+Task<bool> SimWorker::run_piece(const StepPlan& plan, int piece) {
+  const auto batch = static_cast<double>(blueprint_.workload->batch());
   const std::size_t samples =
-      slice_of(batch, static_cast<std::size_t>(plan.pieces), static_cast<std::size_t>(piece)).size();
+      slice_of(batch_of(plan), static_cast<std::size_t>(plan.pieces), static_cast<std::size_t>(piece)).size();
   const double factor =
-      draw(jitter_, jitter_random_) * static_cast<double>(samples) / static_cast<double>(batch);
+      draw(jitter_, jitter_random_) * static_cast<double>(samples) / batch;
   if (!by_section(plan)) {
     const strategy::Stopwatch watch(*this, record::Activity::kCompute);
-    co_await pass_time(blueprint_.times.total() * factor);
-    add_gradient(samples);
-    co_return;
+    const bool passed = co_await pass_time(blueprint_.times.total() * factor, plan.drop);
+    if (passed) add_gradient(samples);
+    co_return passed;
   }
   co_await pass_forward(*plan.listener, factor);
   add_gradient(samples);
   co_await pass_backward(plan, factor);
+  co_return true;
 }
 
 Task<> SimWorker::pass_forward(StepListener& listener, double factor) {

@@ -69,13 +69,16 @@ class SimWorker final : public strategy::WithRunInfo<strategy::Worker> {
   std::size_t samples() const override { return samples_; }
   int pieces() const override { return pieces_; }
   double loss() const override { return loss_; }
-  bool equal_batches() const override { return true; }
+  bool equal_batches() const override { return blueprint_.equal_batches; }
   bool skips_steps() const override { return check_.rule() == strategy::NonFinite::kSkip; }
   bool skipped() const override { return check_.skipped(); }
 
  private:
-  runtime::Task<> run_piece(const strategy::StepPlan& plan, int piece);
-  runtime::Task<> pass_time(double seconds);
+  std::size_t batch_of(const strategy::StepPlan& plan) const;
+  // False: it was dropped.
+  runtime::Task<bool> run_piece(const strategy::StepPlan& plan, int piece);
+  // False: the event came first.
+  runtime::Task<bool> pass_time(double seconds, runtime::Event* end = nullptr);
   runtime::Task<> pass_forward(strategy::StepListener& listener, double factor);
   runtime::Task<> pass_backward(const strategy::StepPlan& plan, double factor);
   runtime::Task<> pass_section(const strategy::StepListener& listener, record::Detail::Kind kind,

@@ -36,6 +36,7 @@ Universe::Universe(const Simulation& simulation)
       link_factors_(simulation.cluster.hosts.size(), 1),
       faults_(scheduler_),
       reach_(world_, blueprint_.place.host_of_rank, simulation.silence_limit, faults_) {
+  blueprint_.equal_batches = strategy_->equal_batches();
   const auto hosts = std::make_shared<const std::vector<int>>(blueprint_.place.host_of_rank);
   for (Rank rank = 0; rank < world_.size(); ++rank) world_.at(rank).set_hosts(hosts);
   const bool keeps_spans = simulation.record.mode != record::RecordMode::kOff;

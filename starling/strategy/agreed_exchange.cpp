@@ -15,9 +15,6 @@ using membership::Reports;
 
 namespace {
 
-// For exchanges that follow one another.
-constexpr AgreedExchange::Lane kInOrder = 0;
-
 struct LaneReport {
   std::map<AgreedExchange::Lane, std::uint64_t> completed;
   Bytes rest;  // of the strategy
@@ -237,14 +234,14 @@ Task<> AgreedExchange::recover_by(const ExchangeTerms& terms, Lane number_of_lan
   lane.wanted.reset();
 }
 
-Task<> AgreedExchange::in_order(Data result, TaggedWork work) {
-  const std::uint64_t number = next_++;
+Task<> AgreedExchange::in_lane(Lane lane, Data result, TaggedWork work) {
+  const std::uint64_t number = ++made_[lane];
   const auto tagged = [&](const ExchangeTerms& terms) {
     return work(terms, tag_in(terms.epoch, Channel::kAgreed, number));
   };
   for (;;) {
     const ExchangeTerms terms = co_await this->terms();
-    if (co_await attempt(terms, kInOrder, number, result, tagged)) co_return;
+    if (co_await attempt(terms, lane, number, result, tagged)) co_return;
   }
 }
 

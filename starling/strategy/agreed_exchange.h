@@ -79,8 +79,10 @@ class AgreedExchange {
   // the next reports, if another member has it.
   Task<> recover_by(const ExchangeTerms& terms, Lane lane, std::uint64_t number, Data result, Work work);
 
-  // Lane 0: for exchanges that follow one another. Repeats it until it has taken place.
-  Task<> in_order(Data result, TaggedWork work);
+  // The next exchange of a lane whose exchanges are not numbered elsewhere. Repeats it until it has taken place.
+  Task<> in_lane(Lane lane, Data result, TaggedWork work);
+  // In lane 0: for exchanges that follow one another.
+  Task<> in_order(Data result, TaggedWork work) { return in_lane(0, result, std::move(work)); }
   // An all-reduce of these, and the same noted in the journal.
   Task<> all_reduce(Data data, collective::Reduction how, collective::Choice choice = {});
   Task<> noted_all_reduce(Channel channel, std::uint64_t round, Data data, collective::Reduction how,
@@ -96,7 +98,7 @@ class AgreedExchange {
   struct State;
 
   Worker& self_;
-  std::uint64_t next_ = 1;        // in order
+  std::map<Lane, std::uint64_t> made_;  // exchanges in lanes whose exchanges are numbered here
   std::shared_ptr<State> state_;  // null: no agreed membership. Shared with the task that answers the others
 };
 

@@ -26,59 +26,75 @@ std::size_t usual_fusion(const std::string& schedule) {
 
 }  // namespace
 
-AllReduce::AllReduce(const Options& options, int)
+AllReduce::AllReduce(const Options& options, int workers)
     : schedule_(options.text("schedule")),
       first_(options.size("first").value_or(1)),
       cycle_(std::chrono::duration_cast<Duration>(
-          std::chrono::duration<double, std::milli>(options.number("cycle")))) {
+          std::chrono::duration<double, std::milli>(options.number("cycle")))),
+      balance_(balance_rules(options, "allreduce", workers)) {
   transfers_.window = static_cast<int>(options.integer("window"));
   transfers_.algorithm = algorithm_of(options);
   transfers_.fusion = fusion_of(options, usual_fusion(schedule_));
 }
 
 Task<> AllReduce::run(Worker& self) const {
-  if (schedule_ == "none") co_return co_await run_whole(self);
   const runtime::Context& context = co_await runtime::this_context();
   AgreedExchange agreed(self, transfers_.algorithm);
-  if (schedule_ == "priority") {
+  if (schedule_ == "none") {
+    co_await run_whole(self, agreed);
+  } else if (schedule_ == "priority") {
     PrioritySchedule schedule(self, agreed, transfers_, context);
-    co_await run_on(self, schedule);
+    co_await run_on(self, schedule, agreed);
   } else if (schedule_ == "horovod") {
     HorovodSchedule schedule(self, agreed, transfers_, cycle_, context);
-    co_await run_and_wait(self, schedule);
+    co_await run_and_wait(self, schedule, agreed);
   } else if (schedule_ == "mgwfbp") {
     MgwfbpSchedule schedule(self, agreed, transfers_, first_, context);
-    co_await run_and_wait(self, schedule);
+    co_await run_and_wait(self, schedule, agreed);
   } else {
     DdpSchedule schedule(self, agreed, transfers_, first_, context);
-    co_await run_and_wait(self, schedule);
+    co_await run_and_wait(self, schedule, agreed);
   }
   co_await agreed.finish();
 }
 
-Task<> AllReduce::run_whole(Worker& self) const {
-  AgreedExchange agreed(self, transfers_.algorithm);
-  while (co_await self.compute()) {
+Task<> AllReduce::run_whole(Worker& self, AgreedExchange& agreed) const {
+  BatchBalance balance(self, agreed, balance_);
+  StepPlan plan;
+  for (;;) {
+    balance.plan(plan);
+    const bool more = co_await self.compute(plan);
+    if (!more) co_return;
     co_await agreed.noted_all_reduce(Channel::kGradients, self.step(), self.gradients(), over_samples(self),
                                      transfers_.algorithm);
     co_await self.update();
+    co_await balance.step_computed();
   }
-  co_await agreed.finish();
 }
 
-Task<> AllReduce::run_and_wait(Worker& self, BucketSchedule& schedule) const {
+Task<> AllReduce::run_and_wait(Worker& self, BucketSchedule& schedule, AgreedExchange& agreed) const {
+  BatchBalance balance(self, agreed, balance_);
   StepPlan plan;
   plan.listener = &schedule;
-  while (co_await self.compute(plan)) {
+  for (;;) {
+    balance.plan(plan);
+    const bool more = co_await self.compute(plan);
+    if (!more) co_return;
     co_await schedule.settle();
     co_await self.update();
+    co_await balance.step_computed();
   }
 }
 
-Task<> AllReduce::run_on(Worker& self, BucketSchedule& schedule) const {
+Task<> AllReduce::run_on(Worker& self, BucketSchedule& schedule, AgreedExchange& agreed) const {
+  BatchBalance balance(self, agreed, balance_);
   StepPlan plan;
   plan.listener = &schedule;
-  while (co_await self.compute(plan)) {
+  for (;;) {
+    balance.plan(plan);
+    const bool more = co_await self.compute(plan);
+    if (!more) break;
+    co_await balance.step_computed();
   }
   co_await schedule.settle();
 }
@@ -110,7 +126,7 @@ StrategyEntry allreduce_row() {
   return {
       .name = "allreduce",
       .summary = "synchronous SGD: the gradients of all workers are averaged every step",
-      .options =
+      .options = balanced(
           {algorithm_option(),
            OptionSpec::choice("schedule", {"none", "wfbp", "ddp", "horovod", "mgwfbp", "priority"},
                               "how gradients are sent during the backward pass; none: in one, after it"),
@@ -120,18 +136,18 @@ StrategyEntry allreduce_row() {
            OptionSpec::size_of("first", "1m", "the same of the first bucket").with("schedule=ddp|mgwfbp"),
            OptionSpec::number("cycle", "1", 0.001, 1000, "milliseconds between two looks at what is ready")
                .with("schedule=horovod"),
-           window_option().with("schedule=wfbp|ddp|mgwfbp|priority")},
+           window_option().with("schedule=wfbp|ddp|mgwfbp|priority")}),
       .promises = {.on_loss = OnLoss::kGoesOn,
                    .needs_all = true,
                    .conserves_mean = true,
                    .staleness = "0",
-                   .waits_for = "the slowest worker, every step",
+                   .waits_for = "the slowest worker, every step; with `balance` nobody, if speeds are steady",
                    .bytes = "2 M (n-1)/n with ring or halving, M log2 n with doubling"},
       .make = make<AllReduce>,
       .bytes_sent = [](const Options& options, const Shape& shape,
                        Rank rank) -> std::optional<std::uint64_t> {
         // With a schedule the sizes of the buckets decide.
-        if (options.text("schedule") != "none") return {};
+        if (options.text("schedule") != "none" || options.text("balance") != "none") return {};
         const auto once = all_reduce_bytes(options, shape.workers, shape.elements, rank);
         return once ? std::optional(shape.steps * *once) : std::nullopt;
       },
@@ -146,7 +162,9 @@ StrategyEntry allreduce_row() {
                    {{"schedule", "ddp"}, {"fusion", "auto"}},
                    {{"schedule", "horovod"}, {"fusion", "1k"}},
                    {{"schedule", "mgwfbp"}},
-                   {{"schedule", "priority"}, {"window", "4"}}},
+                   {{"schedule", "priority"}, {"window", "4"}},
+                   {{"balance", "speed"}},
+                   {{"balance", "speed"}, {"schedule", "ddp"}, {"fusion", "1k"}, {"max-batch", "24"}}},
   };
 }
 

@@ -42,8 +42,11 @@ Dear::Gather gather_of(const Options& options) {
 
 }  // namespace
 
-Dear::Dear(const Options& options, int)
-    : gather_(gather_of(options)), edge_(*options.size("edge")), front_(*options.size("front")) {
+Dear::Dear(const Options& options, int workers)
+    : gather_(gather_of(options)),
+      edge_(*options.size("edge")),
+      front_(*options.size("front")),
+      balance_(balance_rules(options, "dear", workers)) {
   schedule_.window = static_cast<int>(options.integer("window"));
   if (options.text("algorithm") != "auto") {
     schedule_.algorithm = collective::parse_algorithm(options.text("algorithm"), "algorithm");
@@ -63,9 +66,14 @@ Task<> Dear::run(Worker& self) const {
   const std::size_t edge = std::max<std::size_t>(1, edge_ / sizeof(float));
   AgreedExchange agreed(self, setting.algorithm);
   DearSchedule schedule(self, agreed, setting, weights, edge, front, context);
+  BatchBalance balance(self, agreed, balance_);
   StepPlan plan;
   plan.listener = &schedule;
-  while (co_await self.compute(plan)) {
+  for (;;) {
+    balance.plan(plan);
+    const bool more = co_await self.compute(plan);
+    if (!more) break;
+    co_await balance.step_computed();
     if (!self.rests_next()) continue;
     co_await schedule.settle();  // a checkpoint has to hold the state of the optimiser
     co_await schedule.gather_state();
@@ -79,7 +87,7 @@ StrategyEntry dear_row() {
       .name = "dear",
       .summary =
           "synchronous SGD: gradients are reduce-scattered during backward, gathered during the next forward",
-      .options = {OptionSpec::choice("algorithm", {"auto", "ring", "halving", "hierarchical"},
+      .options = balanced({OptionSpec::choice("algorithm", {"auto", "ring", "halving", "hierarchical"},
                                      "of both halves; auto: direct on shared memory, hierarchical where "
                                      "workers share hosts, halving where they are a power of two, else ring"),
                   fusion_option("largest size of a bucket; default: 25m; auto: tuned while training"),
@@ -91,12 +99,12 @@ StrategyEntry dear_row() {
                   OptionSpec::choice(
                       "gather", {"auto", "weights", "gradients"},
                       "weights: each worker updates its slice; gradients: each updates all; auto: "
-                      "weights if the optimiser can be cut in slices")},
+                      "weights if the optimiser can be cut in slices")}),
       .promises = {.on_loss = OnLoss::kGoesOn,
                    .needs_all = true,
                    .conserves_mean = false,
                    .staleness = "0",
-                   .waits_for = "the slowest worker, every step",
+                   .waits_for = "the slowest worker, every step; with `balance` nobody, if speeds are steady",
                    .bytes = "2 M (n-1)/n, log2 n times the size of the front; rank 0 also 8 (n-1) for each "
                             "transfer"},
       .make = make<Dear>,
@@ -108,7 +116,8 @@ StrategyEntry dear_row() {
                    {{"gather", "gradients"}, {"fusion", "256"}, {"edge", "16"}, {"front", "1"}},
                    {{"algorithm", "hierarchical"}, {"fusion", "256"}, {"edge", "16"}},
                    {{"fusion", "256"}, {"edge", "16"}, {"front", "64"}},
-                   {{"fusion", "auto"}}},
+                   {{"fusion", "auto"}},
+                   {{"fusion", "256"}, {"edge", "16"}, {"balance", "speed"}}},
   };
 }
 

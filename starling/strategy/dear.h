@@ -15,6 +15,7 @@
 //              by section before the forward pass; any optimiser will do.
 #pragma once
 
+#include "starling/strategy/batch/balance.h"
 #include "starling/strategy/registry.h"
 #include "starling/strategy/schedule/bucket_schedule.h"
 
@@ -24,6 +25,7 @@ class Dear final : public Strategy {
  public:
   Dear(const Options& options, int workers);
   Task<> run(Worker& self) const override;
+  bool equal_batches() const override { return !balance_.by_speed; }
 
   enum class Gather { kAuto, kWeights, kGradients };
 
@@ -32,6 +34,7 @@ class Dear final : public Strategy {
   Gather gather_;
   std::size_t edge_;  // bytes
   std::size_t front_;
+  BalanceRules balance_;
 };
 
 StrategyEntry dear_row();

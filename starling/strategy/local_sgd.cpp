@@ -27,6 +27,7 @@ std::uint64_t adacomm_period(std::uint64_t first_period, std::uint64_t period, d
 struct LocalSgd::Progress {
   std::uint64_t period = 0;
   std::uint64_t alone = 0;     // steps since the last average
+  double samples = 0;          // the same
   std::uint64_t averages = 0;  // so far
   double losses = 0;           // sum since the last check
   std::uint64_t count = 0;     // of these losses
@@ -74,12 +75,18 @@ Task<> LocalSgd::adapt(Parts& parts) const {
   now.count = 0;
 }
 
-LocalSgd::LocalSgd(const Options& options, int)
+LocalSgd::LocalSgd(const Options& options, int workers)
     : rules_(fragment_rules(options)),
       period_(static_cast<std::uint64_t>(options.integer("period"))),
       adaptive_(options.text("adapt") == "adacomm"),
       check_(static_cast<std::uint64_t>(options.integer("check"))),
-      by_speed_(options.text("period-by") == "speed") {
+      by_speed_(options.text("period-by") == "speed"),
+      balance_(balance_rules(options, "local-sgd", workers)) {
+  if (balance_.by_speed && rules_.delay > 0) {
+    throw InvalidArgument(concat("strategy local-sgd, option delay: ", rules_.delay,
+                                 "; allowed with balance=speed: 0, since the weights of a mean are known at the "
+                                 "end of a window"));
+  }
   if (by_speed_ && rules_.delay > 0) {
     throw InvalidArgument(concat("strategy local-sgd, option delay: ", rules_.delay,
                                  "; allowed with period-by=speed: 0, since a round has no step that all "
@@ -124,18 +131,31 @@ Task<> LocalSgd::update(Parts& parts) const {
 
 Task<> LocalSgd::rounds_by_steps(Parts& parts) const {
   auto& [self, agreed, average, now] = parts;
+  BatchBalance balance(self, agreed, balance_);
   StepPlan plan;
   if (rules_.delay > 0) plan.listener = &average;
-  while (co_await self.compute(plan)) {
+  for (;;) {
+    balance.plan(plan);
+    const bool more = co_await self.compute(plan);
+    if (!more) break;
     average.computed();
+    now.samples += static_cast<double>(self.samples());
     co_await update(parts);
+    co_await balance.step_computed();
     if (rules_.delay > 0 && now.alone + rules_.delay == window(now.period)) average.begin();
     if (now.alone < window(now.period)) continue;
-    co_await average.finish();
+    co_await average.finish(mean_by(now.samples));
     co_await adapt(parts);
     now.alone = 0;
+    now.samples = 0;
   }
-  if (now.alone > 0 || rules_.stream()) co_await average.make_one_model();
+  if (now.alone > 0 || rules_.stream()) co_await average.make_one_model(mean_by(now.samples));
+}
+
+// With batches in proportion to speed models weigh in proportion to their samples, so that a period of 1 is
+// synchronous SGD.
+Reduction LocalSgd::mean_by(double samples) const {
+  return balance_.by_speed ? Reduction::weighted_mean(std::max(samples, 1e-30)) : Reduction::mean();
 }
 
 // The steps of a round, or fewer if the worker is to rest after them or has no more.
@@ -188,7 +208,7 @@ std::vector<OptionSpec> options_of_local_sgd() {
       OptionSpec::number("mix", "0", 0, 1, "share of a worker's own model that stays after an average")
           .with("outer=slowmo|nesterov"));
   options.push_back(algorithm_option());
-  return options;
+  return balanced(std::move(options), "period-by=steps");
 }
 
 }  // namespace
@@ -212,6 +232,7 @@ StrategyEntry local_sgd_row() {
                        Rank rank) -> std::optional<std::uint64_t> {
         if (options.text("adapt") != "none") return {};       // depends on the losses
         if (options.text("period-by") == "speed") return {};  // depends on the times
+        if (options.text("balance") == "speed") return {};
         if (options.integer("fragments") > 1 || options.integer("delay") > 0 || options.number("mix") > 0)
           return {};  // depends on the sections
         const auto period = static_cast<std::uint64_t>(options.integer("period"));
@@ -223,7 +244,10 @@ StrategyEntry local_sgd_row() {
             return options.integer("period") == 1 && options.number("mix") == 0 &&
                    options.text("period-by") == "steps";
           },
-      .moves_models = [](const Options& options) { return outer_rule(options).has_value(); },
+      .moves_models =
+          [](const Options& options) {
+            return outer_rule(options).has_value() || options.text("balance") == "speed";
+          },
       .variants =
           {{},
            {{"period", "1"}},
@@ -237,6 +261,7 @@ StrategyEntry local_sgd_row() {
             {"fragments", "2"},
             {"mix", "0.5"}},
            {{"period", "1"}, {"outer", "nesterov"}},
+           {{"period", "3"}, {"balance", "speed"}},
            {{"period", "6"}, {"outer", "nesterov"}, {"fragments", "2"}, {"delay", "1"}, {"mix", "0.5"}}},
   };
 }

@@ -22,6 +22,7 @@
 #include "starling/strategy/agreed_exchange.h"
 #include "starling/strategy/averaging/fragment_average.h"
 #include "starling/strategy/averaging/round_length.h"
+#include "starling/strategy/batch/balance.h"
 #include "starling/strategy/registry.h"
 
 namespace starling::strategy {
@@ -31,6 +32,7 @@ class LocalSgd final : public Strategy {
   LocalSgd(const Options& options, int workers);
   Task<> run(Worker& self) const override;
   bool lockstep() const override { return !by_speed_; }
+  bool equal_batches() const override { return !balance_.by_speed; }
 
  private:
   struct Progress;
@@ -41,6 +43,7 @@ class LocalSgd final : public Strategy {
   Task<RoundLength::Next> own_steps(Parts& parts, RoundLength& length) const;
   Task<> update(Parts& parts) const;
   Task<> adapt(Parts& parts) const;
+  collective::Reduction mean_by(double samples) const;
 
   std::uint64_t window(std::uint64_t period) const { return period / rules_.fragments; }
 
@@ -49,6 +52,7 @@ class LocalSgd final : public Strategy {
   bool adaptive_;
   std::uint64_t check_;
   bool by_speed_;
+  BalanceRules balance_;
 };
 
 // The rule above for one check.

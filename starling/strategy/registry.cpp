@@ -10,6 +10,7 @@
 #include "starling/strategy/hogwild.h"
 #include "starling/strategy/local_sgd.h"
 #include "starling/strategy/noloco.h"
+#include "starling/strategy/nonblocking.h"
 #include "starling/strategy/ps.h"
 #include "starling/strategy/ripples.h"
 
@@ -31,7 +32,8 @@ std::string text_of(const Map& options) {
 const std::vector<StrategyEntry>& registry() {
   static const std::vector<StrategyEntry> rows{
       allreduce_row(), dear_row(),    local_sgd_row(), noloco_row(),  ps_row(),        dpsgd_row(),
-      adpsgd_row(),    ripples_row(), easgd_row(),     ea_wild_row(), async_sgd_row(), hogwild_row()};
+      adpsgd_row(),    ripples_row(), easgd_row(),     ea_wild_row(), async_sgd_row(), hogwild_row(),
+      nonblocking_row()};
   return rows;
 }
 

@@ -21,6 +21,13 @@ class Strategy {
   // Whether all workers make the same number of steps, so that a run must end at the same step for all.
   virtual bool lockstep() const { return true; }
 
+  // The number of pieces that a step cuts a batch in. More than one: a worker may run fewer of them in a step
+  // than others, so pieces are given out by demand.
+  virtual int pieces() const { return 1; }
+
+  // False: it plans the workers' portions of the global batch, which may differ.
+  virtual bool equal_batches() const { return true; }
+
   // Whether every worker may pause after the same number of steps until the last one has got there, as for a
   // checkpoint: a pausing worker delays none that has not.
   virtual bool may_pause() const { return true; }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,7 +21,9 @@
 #include "starling/membership/membership.h"
 #include "starling/optim/optimizer.h"
 #include "starling/record/journal.h"
+#include "starling/runtime/event.h"
 #include "starling/runtime/task.h"
+#include "starling/strategy/portion.h"
 #include "starling/strategy/section.h"
 #include "starling/transport/transport.h"
 
@@ -120,11 +123,25 @@ class StepListener {
 
 // How to run a step.
 struct StepPlan {
+  // This worker's part of the global batch; none: a batch like the others'.
+  std::optional<Portion> portion = {};
   // The number of micro-batches. The gradient is the mean over the samples of those that were run.
   int pieces = 1;
   // Asked between two pieces: true leaves the rest of the batch for later steps.
   std::function<bool()> stop = {};
+  // When it is set, the step ends without the piece that is under way, which a later step computes again. If
+  // it is the first one, the step has no samples. Null: a piece that has begun is finished.
+  runtime::Event* drop = nullptr;
+  // False: a step needs data. True: a worker whose data are over asks for the end of the run, and makes steps
+  // without samples as long as the others make any.
+  bool outlasts_data = false;
   StepListener* listener = nullptr;
+
+  // Whether a step that has run so many pieces ends now. It has at least one unless pieces may be dropped.
+  bool ends_after(int done) const {
+    if (done >= pieces || (drop != nullptr && drop->is_set())) return true;
+    return (done > 0 || drop != nullptr) && stop && stop();
+  }
 };
 
 inline const StepPlan kWholeStep{};

@@ -79,9 +79,9 @@ std::uint64_t lowest_of_workers(join::RunContext& context, std::uint64_t step) {
   return runtime::run(net.scheduler(), session::lowest_of(net, workers, step), concat("rank ", net.rank()));
 }
 
-ResumePosition::Shares shares_of(const SessionOptions& options, bool lockstep) {
+ResumePosition::Shares shares_of(const SessionOptions& options, const strategy::Strategy& strategy) {
   if (!options.dynamic_shards) return ResumePosition::Shares::kEqual;
-  return lockstep ? ResumePosition::Shares::kDynamicLockstep : ResumePosition::Shares::kDynamic;
+  return strategy.lockstep() && strategy.pieces() == 1 ? ResumePosition::Shares::kDynamicLockstep : ResumePosition::Shares::kDynamic;
 }
 
 }  // namespace
@@ -95,9 +95,19 @@ struct Session::Parts {
         replica(trained),
         optimizer(users) {
     if (users != nullptr) updates.emplace(*users, replica, options.clip_norm);
+    if (!environment().trains()) return;
+    if (options.dynamic_shards && !context.strategy().equal_batches()) {
+      throw InvalidArgument(
+          "dynamic shards, but the strategy divides each global batch by speed; allowed: equal shards");
+    }
+    if (pieces() > 1) options.dynamic_shards = true;
+    if (pieces() > 1 || !context.strategy().equal_batches()) options.equal_batches = false;
   }
 
   const join::RunEnvironment& environment() const { return context.environment(); }
+  std::uint64_t pieces() const {
+    return environment().trains() ? static_cast<std::uint64_t>(context.strategy().pieces()) : 1;
+  }
   Time now() const { return Time(engine->elapsed()); }
   session::Callbacks callbacks();
   void save(const session::Save& what);
@@ -211,7 +221,7 @@ Session::Session(SessionOptions options, ::torch::nn::Module& module, ::torch::o
     engine.own_models = true;
   }
   parts.position = ResumePosition(parts.files->resumed_steps(), environment.rank, environment.workers,
-                                  shares_of(parts.options, parts.context.strategy().lockstep()),
+                                  shares_of(parts.options, parts.context.strategy()),
                                   parts.files->resumed_position());
   if (parts.options.emulate) {
     parts.emulator.emplace(
@@ -260,6 +270,9 @@ bool Session::more() const { return parts_->more; }
 std::uint64_t Session::next_step() const { return parts_->engine->step(); }
 const SessionOptions& Session::options() const { return parts_->options; }
 std::uint64_t Session::next_epoch() { return parts_->epoch++; }
+std::uint64_t Session::pieces() const { return parts_->pieces(); }
+std::optional<strategy::Portion> Session::portion() const { return parts_->engine->portion(); }
+bool Session::again() const { return parts_->engine->again(); }
 bool Session::skip_batch() { return parts_->position.skip_one(); }
 
 std::optional<std::uint64_t> Session::shares_trained(std::uint64_t batches) {
@@ -273,9 +286,10 @@ session::Share Session::next_share(std::uint64_t epoch, std::uint64_t batches) {
   return share;
 }
 
-void Session::expect(std::size_t samples) {
+void Session::expect(std::size_t samples, double of_batch) {
   parts_->expected = samples;
   parts_->engine->expect(samples);
+  if (parts_->emulator) parts_->emulator->compute_part(of_batch);
 }
 
 bool Session::step(const ::torch::Tensor& loss, std::optional<std::size_t> samples) {

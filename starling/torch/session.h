@@ -29,6 +29,7 @@
 #include "starling/optim/optimizer.h"
 #include "starling/record/run_record.h"
 #include "starling/session/batch_assignment.h"
+#include "starling/strategy/portion.h"
 #include "starling/torch/session_options.h"
 #include "starling/torch/shard.h"
 #include "starling/torch/stored_model.h"
@@ -82,13 +83,24 @@ class Session {
   Shard<Session, Loader> shard(Loader& loader, std::optional<std::uint64_t> batches = {}) {
     return {*this, loader, next_epoch(), batches};
   }
-  // The next batch of an epoch for programs that fetch their data themselves. Each call takes a share.
+  // The number of pieces that the strategy cuts a batch in. More than one: a step has as many of them as fit.
+  // Then shards are dynamic, and shard() gives out pieces instead of batches.
+  std::uint64_t pieces() const;
+  // For programs that fetch their data themselves: whether the piece that was computed last has to be computed
+  // again, before another share is taken. The strategy has dropped it.
+  bool again() const;
+  // The next batch of an epoch for programs that fetch their data themselves; with pieces, the next of
+  // pieces() times as many. Each call takes a share.
   session::Share next_share(std::uint64_t epoch, std::uint64_t batches);
   // In a run that resumes, before the first share of an epoch: how many of its shares this worker has had.
   // None: all, and the question is then for the epoch after.
   std::optional<std::uint64_t> shares_trained(std::uint64_t batches);
-  // How many samples the next step has, before its backward pass; shard() says it by itself.
-  void expect(std::size_t samples);
+  // The same: this worker's part of the global batch, where the strategy divides it by speed; shard() follows it.
+  // The global batch is what all workers' shares with the same number have together.
+  std::optional<strategy::Portion> portion() const;
+  // How many samples the next step has, before its backward pass, and what part of a batch that is, which the
+  // emulation of a speed needs to know; shard() says it by itself.
+  void expect(std::size_t samples, double of_batch = 1);
 
   // The gradients of a batch are complete. Returns when the strategy wants the next, or when the run is over:
   // then false. `samples` is needed only where shard() does not know. Throws what the strategy threw,

@@ -3,6 +3,7 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,8 +12,11 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "starling/core/partition.h"
 #include "starling/session/batch_assignment.h"
+#include "starling/strategy/portion.h"
 
 namespace starling::torch {
 
@@ -24,6 +28,42 @@ std::size_t samples_in(const Batch& batch) {
   } else {
     return batch.size();
   }
+}
+
+// A part of a loader's batch.
+template <class Batch>
+Batch part_of(const Batch& batch, Slice slice) {
+  if constexpr (requires { batch.data.size(0); }) {
+    const auto cut = [&](const auto& tensor) {
+      return tensor.narrow(0, static_cast<std::int64_t>(slice.begin), static_cast<std::int64_t>(slice.size()));
+    };
+    Batch part = batch;
+    part.data = cut(batch.data);
+    if constexpr (requires { batch.target.size(0); }) part.target = cut(batch.target);
+    return part;
+  } else {
+    const auto begin = batch.begin() + static_cast<std::ptrdiff_t>(slice.begin);
+    return Batch(begin, begin + static_cast<std::ptrdiff_t>(slice.size()));
+  }
+}
+
+// Batches of a loader put together. There is at least one.
+template <class Batch>
+Batch joined(const std::vector<Batch>& parts) {
+  Batch whole = parts.front();
+  if (parts.size() == 1) return whole;
+  if constexpr (requires { whole.data.size(0); }) {
+    std::vector<::torch::Tensor> data, targets;
+    for (const Batch& part : parts) {
+      data.push_back(part.data);
+      if constexpr (requires { part.target.size(0); }) targets.push_back(part.target);
+    }
+    whole.data = ::torch::cat(data);
+    if constexpr (requires { whole.target.size(0); }) whole.target = ::torch::cat(targets);
+  } else {
+    for (std::size_t i = 1; i < parts.size(); ++i) whole.insert(whole.end(), parts[i].begin(), parts[i].end());
+  }
+  return whole;
 }
 
 // While it lives, random numbers of LibTorch come from the seed; afterwards they continue as before.
@@ -125,15 +165,21 @@ class Shard {
   void fetch() {
     batch_.reset();
     if (!session().more() || trained_before_) return;
-    session().options().dynamic_shards ? fetch_dynamic() : fetch_equal();
-    if (batch_) session().expect(samples_in(*batch_));
+    if (session().again()) {
+      batch_ = part_of(*whole_, slice_of(samples_in(*whole_), session().pieces(), piece_));
+    } else {
+      session().options().dynamic_shards ? fetch_dynamic() : fetch_equal();
+    }
+    if (batch_) session().expect(samples_in(*batch_), static_cast<double>(samples_in(*batch_)) / usual_);
   }
+
+  std::uint64_t shares() const { return *batches_ * session().pieces(); }
 
   // In a run that resumes.
   void skip_dynamic() {
-    const std::optional<std::uint64_t> shares = session().shares_trained(*batches_);
-    trained_before_ = !shares;
-    for (std::uint64_t i = 0; i < shares.value_or(0); ++i) session().next_share(epoch_, *batches_);
+    const std::optional<std::uint64_t> trained = session().shares_trained(shares());
+    trained_before_ = !trained;
+    for (std::uint64_t i = 0; i < trained.value_or(0); ++i) session().next_share(epoch_, shares());
   }
 
   // One of the next n batches, if there are so many: all workers have equally many.
@@ -144,27 +190,59 @@ class Shard {
   }
 
   std::optional<Batch> own_of_next() {
-    std::optional<Batch> own;
+    std::vector<Batch> all;
     for (int worker = 0; worker < session().workers(); ++worker) {
       std::optional<Batch> batch = pull();
       if (!batch) return {};
-      if (worker == session().rank()) own = std::move(batch);
+      all.push_back(std::move(*batch));
     }
-    return own;
+    const std::optional<strategy::Portion> portion = session().portion();
+    Batch& own = all[static_cast<std::size_t>(session().rank())];
+    usual_ = static_cast<double>(samples_in(own));
+    return portion ? part_of_all(all, *portion) : std::optional(std::move(own));
+  }
+
+  // Of the global batch. Every worker has a sample at least.
+  Batch part_of_all(const std::vector<Batch>& all, strategy::Portion portion) {
+    std::size_t samples = 0, begin = 0;
+    for (const Batch& batch : all) samples += samples_in(batch);
+    const Slice own = portion.of(samples);
+    std::vector<Batch> parts;
+    for (const Batch& batch : all) {
+      const std::size_t end = begin + samples_in(batch);
+      const Slice both{std::max(begin, own.begin), std::min(end, own.end)};
+      if (both.begin < both.end) parts.push_back(part_of(batch, {both.begin - begin, both.end - begin}));
+      begin = end;
+    }
+    if (parts.empty()) parts.push_back(part_of(all.front(), {0, 0}));
+    return joined(parts);
   }
 
   void fetch_dynamic() {
     for (;;) {
-      const session::Share share = session().next_share(epoch_, *batches_);
+      const session::Share share = session().next_share(epoch_, shares());
       if (share.kind == session::Share::Kind::kEnd) return;
-      if (share.kind == session::Share::Kind::kBatch) {
-        while (next_ < share.batch && pull()) {
-        }
-        batch_ = pull();
-        if (batch_) return;
-      }
+      if (share.kind == session::Share::Kind::kBatch) take(share.batch);
+      if (batch_) return;
       session().idle_step();
       if (!session().more()) return;
+    }
+  }
+
+  // The shares that a worker gets ascend, so a loader's batch is kept for the pieces that may follow. One that
+  // has fewer samples than pieces has empty pieces, which are no batch.
+  void take(std::uint64_t share) {
+    const std::uint64_t pieces = session().pieces(), number = share / pieces;
+    while (next_ <= number && (whole_ = pull())) {
+    }
+    if (next_ != number + 1 || !whole_) return;
+    piece_ = share % pieces;
+    usual_ = static_cast<double>(samples_in(*whole_));
+    const Slice piece = slice_of(samples_in(*whole_), pieces, piece_);
+    if (pieces == 1) {
+      batch_ = std::exchange(whole_, std::nullopt);
+    } else if (!piece.empty()) {
+      batch_ = part_of(*whole_, piece);
     }
   }
 
@@ -175,6 +253,9 @@ class Shard {
   std::optional<Source> source_;
   std::uint64_t next_ = 0;  // of the loader's batches
   std::optional<Batch> batch_;
+  std::optional<Batch> whole_;  // the loader's batch that batch_ is a piece of
+  std::uint64_t piece_ = 0;
+  double usual_ = 1;  // samples of a batch
   bool trained_before_ = false;  // the whole epoch
 };
 

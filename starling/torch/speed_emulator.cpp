@@ -55,9 +55,15 @@ void SpeedEmulator::begin(Time now) {
   if (dies_ && now >= *dies_) kill(getpid(), SIGKILL);
   begun_ = now;
   waited_ = {};
+  part_ = 1;
   gradients_.clear();
   factor_ = cluster::draw(jitter_, random_);
   if (step_) clock_.begin(now, seconds_of(*step_) * factor_);
+}
+
+void SpeedEmulator::compute_part(double of_batch) {
+  part_ = of_batch;
+  if (step_) clock_.begin(begun_ + waited_, seconds_of(*step_) * factor_ * part_);
 }
 
 void SpeedEmulator::waited(Duration time) {

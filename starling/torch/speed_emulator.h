@@ -29,6 +29,8 @@ class SpeedEmulator {
   // Before the gradient is computed. Times count from the beginning of the run. Kills this process if its
   // time has come.
   void begin(Time now);
+  // The batch is only this part of one, or more than one: its time is in proportion. Before the forward pass.
+  void compute_part(double of_batch);
   // The program waited so long for others: that is no time of its step.
   void waited(Duration time);
   // In the forward pass, when these sections may be used: sleeps until they are done, if the step has a time.
@@ -59,6 +61,7 @@ class SpeedEmulator {
   Rank worker_;
   Time begun_{};
   Duration waited_{};
+  double part_ = 1;    // of a batch
   double factor_ = 1;  // of this step, by chance
   std::uint64_t steps_ = 0;
   std::uint64_t late_ = 0;

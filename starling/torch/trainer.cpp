@@ -4,6 +4,7 @@
 
 #include "starling/core/cpu.h"
 #include "starling/core/error.h"
+#include "starling/core/partition.h"
 #include "starling/data/order.h"
 #include "starling/torch/accuracy_curve.h"
 #include "starling/torch/resume_position.h"
@@ -29,6 +30,7 @@ class Trainer {
         listener_(listener),
         model_(seeded_model(options)),
         batches_(*options.data, TensorBatches::Side::kTrain),
+        pieces_(static_cast<std::uint64_t>(context.strategy().pieces())),
         curve_(options, [this] { enough_ = options_.stop_at_target; }),
         schedule_(schedule()) {}
 
@@ -38,7 +40,9 @@ class Trainer {
  private:
   bool interrupted() const { return listener_.interrupted != nullptr && *listener_.interrupted; }
   int workers() const { return context_.environment().workers; }
+  bool by_demand() const { return options_.dynamic_shards || pieces_ > 1; }
   std::uint64_t epoch_batches() const;
+  std::uint64_t epoch_shares() const { return epoch_batches() * pieces_; }
   std::uint64_t epoch_steps() const;
   std::optional<std::uint64_t> last_step() const;
   bool ends_by_data() const;
@@ -48,6 +52,7 @@ class Trainer {
   void loop();
   void skip_trained();
   Share next_share();
+  std::span<const std::uint32_t> samples_of(const Share& share) const;
   void compute(const Share& share);
   TrainResult result(std::vector<record::RankRecord> ranks);
 
@@ -56,10 +61,12 @@ class Trainer {
   const TrainListener& listener_;
   std::shared_ptr<Model> model_;
   TensorBatches batches_;
+  std::uint64_t pieces_;  // of a batch
   std::atomic<bool> enough_ = false;  // a target is reached
   AccuracyCurve curve_;
   optim::Schedule schedule_;
   std::unique_ptr<Session> session_;
+  Share last_;
   std::uint64_t epoch_ = 0;
   std::vector<std::uint32_t> order_;  // of the epoch
   std::uint64_t order_epoch_ = ~std::uint64_t{0};
@@ -67,13 +74,13 @@ class Trainer {
 
 std::uint64_t Trainer::epoch_batches() const {
   const std::size_t whole = batches_.size() / options_.batch;
-  const bool rest = options_.dynamic_shards && batches_.size() % options_.batch != 0;
+  const bool rest = by_demand() && batches_.size() % options_.batch != 0;
   return whole + (rest ? 1 : 0);
 }
 
 // The steps of each worker. With dynamic shards of workers in lockstep, some of them have no batch.
 std::uint64_t Trainer::epoch_steps() const {
-  if (!options_.dynamic_shards) return steps_per_epoch(batches_.size(), options_.batch, workers());
+  if (!by_demand()) return steps_per_epoch(batches_.size(), options_.batch, workers());
   const auto all = static_cast<std::uint64_t>(workers());
   return (epoch_batches() + all - 1) / all;
 }
@@ -87,13 +94,14 @@ std::optional<std::uint64_t> Trainer::last_step() const {
 
 // Whether the data of the last epoch ends the run, and not a number of steps that each worker makes.
 bool Trainer::ends_by_data() const {
-  if (!options_.epochs || !options_.dynamic_shards || context_.strategy().lockstep()) return false;
+  if (!options_.epochs || !by_demand()) return false;
+  if (context_.strategy().lockstep() && pieces_ == 1) return false;
   return !options_.steps || *options_.steps > *options_.epochs * epoch_steps();
 }
 
 std::uint64_t Trainer::schedule_step(const Share& share) const {
   if (!ends_by_data()) return session_->next_step();
-  return optim::step_at_batch(epoch_ * epoch_batches() + share.batch, workers());
+  return optim::step_at_batch(epoch_ * epoch_batches() + share.batch / pieces_, workers());
 }
 
 optim::Schedule Trainer::schedule() const {
@@ -109,9 +117,9 @@ SessionOptions Trainer::session_options() {
   SessionOptions options;
   options.context = &context_;
   options.seed = options_.seed;
-  options.equal_batches = !options_.dynamic_shards;
+  options.equal_batches = !by_demand() && context_.strategy().equal_batches();
   options.nonfinite = options_.nonfinite;
-  options.dynamic_shards = options_.dynamic_shards;
+  options.dynamic_shards = by_demand();
   options.final_model = FinalModel::kOwn;  // the mean is the last snapshot
   options.steps = options_.steps;
   options.max_time = options_.until;
@@ -151,27 +159,44 @@ void Trainer::loop() {
   skip_trained();
   while (session_->more()) {
     if (enough_ || interrupted()) session_->stop();
-    const Share share = next_share();
-    if (share.kind == Share::Kind::kEnd) return session_->finish();
-    compute(share);
+    last_ = next_share();
+    if (last_.kind == Share::Kind::kEnd) return session_->finish();
+    compute(last_);
   }
 }
 
 // In a run that resumes: the batches before the checkpoint, those included that were empty.
 void Trainer::skip_trained() {
   std::optional<std::uint64_t> shares;
-  while (!(shares = session_->shares_trained(epoch_batches()))) ++epoch_;
-  for (std::uint64_t i = 0; i < *shares; ++i) session_->next_share(epoch_, epoch_batches());
+  while (!(shares = session_->shares_trained(epoch_shares()))) ++epoch_;
+  for (std::uint64_t i = 0; i < *shares; ++i) session_->next_share(epoch_, epoch_shares());
 }
 
 // kEnd: of the last epoch.
 Share Trainer::next_share() {
+  if (session_->again()) return last_;
   while (!options_.epochs || epoch_ < *options_.epochs) {
-    const Share share = session_->next_share(epoch_, epoch_batches());
+    const Share share = session_->next_share(epoch_, epoch_shares());
     if (share.kind != Share::Kind::kEnd) return share;
     ++epoch_;
   }
   return {Share::Kind::kEnd, 0};
+}
+
+// A batch of the epoch, a piece of one, or a part of the global batch.
+std::span<const std::uint32_t> Trainer::samples_of(const Share& share) const {
+  const std::span<const std::uint32_t> all(order_);
+  if (const std::optional<strategy::Portion> portion = session_->portion()) {
+    const auto everyone = static_cast<std::size_t>(workers());
+    const std::span<const std::uint32_t> global =
+        all.subspan(share.batch / everyone * everyone * options_.batch, everyone * options_.batch);
+    const Slice own = portion->of(global.size());
+    return global.subspan(own.begin, own.size());
+  }
+  const std::size_t begin = share.batch / pieces_ * options_.batch;
+  const std::span<const std::uint32_t> batch = all.subspan(begin, std::min(options_.batch, all.size() - begin));
+  const Slice piece = slice_of(batch.size(), pieces_, share.batch % pieces_);
+  return batch.subspan(piece.begin, piece.size());
 }
 
 void Trainer::compute(const Share& share) {
@@ -182,10 +207,13 @@ void Trainer::compute(const Share& share) {
   }
   if (order_epoch_ != epoch_) order_ = data::epoch_order(batches_.size(), options_.seed, epoch_);
   order_epoch_ = epoch_;
-  const std::size_t begin = share.batch * options_.batch;
-  const std::size_t count = std::min(options_.batch, order_.size() - begin);
-  const Sample sample = batches_.take(std::span(order_).subspan(begin, count));
-  session_->expect(sample.samples);
+  const std::span<const std::uint32_t> own = samples_of(share);
+  if (own.empty()) {
+    session_->idle_step();
+    return;
+  }
+  const Sample sample = batches_.take(own);
+  session_->expect(sample.samples, static_cast<double>(own.size()) / static_cast<double>(options_.batch));
   const ::torch::Tensor loss =
       ::torch::nn::functional::cross_entropy(model_->forward(sample.input), sample.target);
   loss.backward();

@@ -24,6 +24,10 @@ class Conformance : public ::testing::TestWithParam<RegisteredCase> {
   sim::Simulation simulation(int workers) const { return simulation_of(row(), GetParam().options, workers); }
 
   bool possible_with(int workers) const { return possible(GetParam(), workers); }
+  bool workers_depend_on_the_fastest() const {
+    const std::unique_ptr<Strategy> strategy = row().make(options(), 2);
+    return strategy->pieces() > 1 || !strategy->equal_batches();
+  }
 
   sim::Simulation random_simulation(std::uint64_t seed) const {
     return random_simulation_of(GetParam(), seed);
@@ -165,8 +169,14 @@ TEST_P(Conformance, AWorkerDies) {
         EXPECT_NE(record.ended.find(" lost"), std::string::npos) << record.ended;
       }
     }
-    // No worker lives much longer than it would have: a wait that never ends would be a deadlock.
-    EXPECT_LE(run.duration, 2 * whole + std::chrono::seconds(1));
+    // No worker lives much longer than it would have: a wait that never ends would be a deadlock. But if the
+    // fastest worker sets the pace, or does most of the work, the rest takes what it takes without it.
+    Duration expected = whole;
+    if (workers_depend_on_the_fastest()) {
+      simulation.cluster.faults.back().from = Time{};
+      expected = std::max(whole, sim::simulate(simulation).duration);
+    }
+    EXPECT_LE(run.duration, 2 * expected + std::chrono::seconds(1));
   }
 }
 
@@ -195,7 +205,8 @@ TEST_P(Conformance, NothingMovesWithoutLearning) {
     simulation.options.clear();
     const Outcome before = run_to_end(simulation);
     const bool groups = options().values().count("group-size") > 0;  // of three, for example
-    const bool exact = std::has_single_bit(static_cast<unsigned>(workers)) && !groups;
+    const bool weighted = !row().make(options(), workers)->equal_batches();
+    const bool exact = std::has_single_bit(static_cast<unsigned>(workers)) && !groups && !weighted;
     for (std::size_t rank = 0; rank < after.models.size(); ++rank) {
       if (exact) {
         EXPECT_EQ(after.models[rank], before.models[rank]);
@@ -282,7 +293,7 @@ TEST(Registry, WhereModelsMayDifferIsNamed) {
     EXPECT_STREQ(error.what(),
                  "strategy ps with backup=0, mode=asp, scale=staleness, server=own, staleness=3: the "
                  "workers' models may differ "
-                 "between steps; allowed: allreduce, dear, local-sgd with period=1, ps");
+                 "between steps; allowed: allreduce, dear, local-sgd with period=1, ps, nonblocking");
   }
 }
 

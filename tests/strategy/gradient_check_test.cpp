@@ -22,7 +22,8 @@ using testing::simulation_of;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
-// The mlp, some of whose gradients have an element that is not finite.
+// The mlp, some of whose gradients have an element that is not finite. A step has one gradient, or several of
+// parts of a batch.
 class Faulty final : public sim::Workload {
  public:
   struct Fault {
@@ -40,7 +41,9 @@ class Faulty final : public sim::Workload {
   double gradient(Rank worker, std::span<const float> x, std::span<float> gradient, std::size_t samples,
                   Random& random) const override {
     const double loss = inner_->gradient(worker, x, gradient, samples, random);
-    const auto fault = faults_.find({worker, ++steps_[worker]});
+    const std::uint64_t step = 1 + samples_[worker] / batch();
+    samples_[worker] += samples;
+    const auto fault = faults_.find({worker, step});
     if (fault == faults_.end()) return loss;
     gradient[fault->second.element % gradient.size()] = fault->second.value;
     return std::numeric_limits<double>::quiet_NaN();
@@ -50,7 +53,7 @@ class Faulty final : public sim::Workload {
  private:
   std::unique_ptr<sim::Workload> inner_;
   Faults faults_;
-  mutable std::map<Rank, std::uint64_t> steps_;  // a test runs one simulation
+  mutable std::map<Rank, std::uint64_t> samples_;  // a test runs one simulation
 };
 
 constexpr int kTrainers = 4;

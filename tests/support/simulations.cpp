@@ -16,9 +16,10 @@ class KeepModels final : public sim::Observer {
 
 class Signatures final : public sim::Workload {
  public:
-  explicit Signatures(int workers) : sections_{{"x", 0, static_cast<std::size_t>(workers)}} {}
+  Signatures(int workers, std::size_t batch)
+      : sections_{{"x", 0, static_cast<std::size_t>(workers)}}, batch_(batch) {}
   const std::vector<strategy::Section>& sections() const override { return sections_; }
-  std::size_t batch() const override { return 1; }
+  std::size_t batch() const override { return batch_; }
   void initialize(std::span<float> x, Random&) const override { std::fill(x.begin(), x.end(), 0.0F); }
   double gradient(Rank worker, std::span<const float>, std::span<float> gradient, std::size_t,
                   Random&) const override {
@@ -30,6 +31,7 @@ class Signatures final : public sim::Workload {
 
  private:
   std::vector<strategy::Section> sections_;
+  std::size_t batch_;
 };
 
 class Alone final : public strategy::Strategy {
@@ -96,7 +98,9 @@ Outcome run_to_end(sim::Simulation simulation) {
   return {std::move(run), std::move(keeper.kept)};
 }
 
-std::shared_ptr<const sim::Workload> signatures(int workers) { return std::make_shared<Signatures>(workers); }
+std::shared_ptr<const sim::Workload> signatures(int workers, std::size_t batch) {
+  return std::make_shared<Signatures>(workers, batch);
+}
 
 const strategy::StrategyEntry& alone() {
   static const strategy::StrategyEntry row{

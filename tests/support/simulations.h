@@ -30,7 +30,7 @@ struct Outcome {
 Outcome run_to_end(sim::Simulation simulation);
 
 // Worker i's gradient is 1 at element i and 0 elsewhere: a model shows whose gradients went into it.
-std::shared_ptr<const sim::Workload> signatures(int workers);
+std::shared_ptr<const sim::Workload> signatures(int workers, std::size_t batch = 1);
 
 // Trains alone: the reference.
 const strategy::StrategyEntry& alone();

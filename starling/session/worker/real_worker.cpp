@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "starling/core/error.h"
+#include "starling/runtime/when.h"
 #include "starling/strategy/timed_exchange.h"
 
 namespace starling::session {
@@ -15,6 +16,8 @@ using strategy::StepListener;
 using strategy::StepPlan;
 
 namespace {
+
+Task<> wait_for(runtime::Event& event) { co_await event; }
 
 // The listener of a step can be asked to settle the model as long as the step goes on.
 class Listening {
@@ -64,11 +67,12 @@ Task<bool> RealWorker::compute(const StepPlan& plan) {
 
 Task<bool> RealWorker::make_step(const StepPlan& plan) {
   const Listening listening(listener_, plan.listener);
+  co_await let_dropped_end();
   for (StepHook* const hook : hooks_) {
     const bool go_on = co_await hook->before_step(step_ + 1);
     if (!go_on) co_return false;
   }
-  if (step_ >= options_.steps || over_) co_return false;
+  if (step_ >= options_.steps || (over_ && !plan.outlasts_data)) co_return false;
   ++step_;
   samples_ = 0;
   pieces_ = 0;
@@ -79,18 +83,22 @@ Task<bool> RealWorker::make_step(const StepPlan& plan) {
   StepListener* const by_section =
       plan.listener != nullptr && plan.listener->by_section() ? plan.listener : nullptr;
   StepListener* const during = plan.pieces == 1 ? by_section : nullptr;
-  while (pieces_ < plan.pieces && !over_ && (pieces_ == 0 || !plan.stop || !plan.stop())) {
+  while (!over_ && !plan.ends_after(pieces_)) {
     if (by_section != nullptr) co_await let_through(*by_section, during == nullptr);
-    const bool computed = co_await next_batch(during);
+    const bool computed = co_await next_batch(during, plan);
     if (!computed) break;
     ++pieces_;
   }
   if (pieces_ == 0) {
-    --step_;  // there were no more data
-    co_return false;
+    if (over_ && !plan.outlasts_data) {
+      --step_;  // there were no more data
+      co_return false;
+    }
+    if (!gradients().ghost()) std::ranges::fill(floats(gradients()), 0.0F);
   }
+  if (over_) stop_();
   for (std::size_t i = sections().size(); by_section != nullptr && i-- > 0;) pass_on(*by_section, i);
-  if (by_section == nullptr) check_.look_at(gradients_.data);
+  if (by_section == nullptr) check_.look_at(gradients());
   finish_step();
   co_return true;
 }
@@ -110,8 +118,22 @@ void RealWorker::finish_step() {
   loss_ = std::numeric_limits<double>::quiet_NaN();
 }
 
-Task<bool> RealWorker::next_batch(StepListener* listener) {
-  if (samples_ > 0) mean_.assign(floats(gradients_.data).begin(), floats(gradients_.data).end());
+// The program cannot be interrupted: it computes a dropped piece to its end, and reads the parameters until
+// then.
+Task<> RealWorker::let_dropped_end() {
+  if (!dropped_ || answered_) co_return;
+  const strategy::Stopwatch watch(*this, record::Activity::kCompute);
+  while (!answered_) {
+    co_await heard_;
+    heard_.reset();
+  }
+}
+
+// False: there are no more data, or the piece was dropped.
+Task<bool> RealWorker::next_batch(StepListener* listener, const StepPlan& plan) {
+  runtime::Event* const drop = plan.drop;
+  const bool again = std::exchange(dropped_, false);
+  if (pieces_ > 0 || drop != nullptr) keep_mean();
   answered_ = false;
   batch_.reset();
   ready_.clear();
@@ -120,18 +142,31 @@ Task<bool> RealWorker::next_batch(StepListener* listener) {
   forward_ = true;
   if (listener == nullptr) set_all_states(SectionState::kCurrent);
   wants_sections_.store(listener != nullptr, std::memory_order_relaxed);
-  requests_.ask({.kind = UserRequest::Kind::kBatch, .step = step_});
-  while (!answered_) {
-    co_await heard_;
+  requests_.ask(
+      {.kind = UserRequest::Kind::kBatch, .step = step_, .again = again, .portion = plan.portion});
+  while (!answered_ && !dropped_) {
+    if (drop != nullptr) {
+      co_await runtime::when_any(wait_for(heard_), wait_for(*drop));
+      dropped_ = !answered_ && drop->is_set();
+    } else {
+      co_await heard_;
+    }
     heard_.reset();
     if (listener != nullptr) co_await hear(*listener);
   }
   note_computing(Detail::Kind::kNone, {}, listener);
   expected_.reset();
   expected_rate_.reset();
-  if (!batch_) co_return false;
+  if (dropped_ || !batch_) co_return false;
   add_batch();
   co_return true;
+}
+
+// The program is about to write its gradients.
+void RealWorker::keep_mean() {
+  if (mean_.data.count == 0) mean_ = allocate(gradients_.data.count);
+  if (pieces_ > 0) return strategy::copy(gradients_.data, mean_.data);
+  std::ranges::fill(floats(mean_.data), 0.0F);
 }
 
 // The user's thread waits for sections, or has reported gradients, or has computed the batch.
@@ -201,14 +236,14 @@ Task<> RealWorker::settle() {
 // The gradient becomes the mean over the samples so far. A piece without samples leaves it as it was: the
 // program's memory is ignored.
 void RealWorker::add_batch() {
-  const std::span<float> gradient = floats(gradients_.data);
+  const std::span<float> gradient = floats(gradients_.data), mean = floats(mean_.data);
   const auto before = static_cast<double>(samples_), now = static_cast<double>(batch_->samples);
   learning_rate_ = batch_->learning_rate;
   if (batch_->samples > 0) loss_ += now * batch_->loss;
   if (samples_ > 0) {
     const auto share = static_cast<float>(now / (before + now));
     for (std::size_t i = 0; i < gradient.size(); ++i) {
-      gradient[i] = share == 0 ? mean_[i] : mean_[i] + share * (gradient[i] - mean_[i]);
+      gradient[i] = share == 0 ? mean[i] : mean[i] + share * (gradient[i] - mean[i]);
     }
   }
   samples_ += batch_->samples;
@@ -223,6 +258,8 @@ void RealWorker::pass_on(StepListener& listener, std::size_t section) {
 }
 
 Task<> RealWorker::update(Slice part, std::uint64_t step) {
+  co_await let_dropped_end();
+  if (dropped_) strategy::copy(mean_.data, gradients_.data);
   const strategy::Stopwatch watch(*this, record::Activity::kUpdate);
   update_done_.reset();
   requests_.ask(

@@ -69,7 +69,8 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   }
 
   strategy::Data parameters() override { return parameters_.data; }
-  strategy::Data gradients() override { return gradients_.data; }
+  // Of the pieces before a dropped one, which the program still computes.
+  strategy::Data gradients() override { return dropped_ ? mean_.data : gradients_.data; }
   const std::vector<strategy::Section>& sections() const override { return options_.sections; }
 
   using Worker::compute;
@@ -132,7 +133,9 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
  private:
   // The listener, if any, learns of sections meanwhile.
   runtime::Task<bool> make_step(const strategy::StepPlan& plan);
-  runtime::Task<bool> next_batch(strategy::StepListener* listener);
+  runtime::Task<bool> next_batch(strategy::StepListener* listener, const strategy::StepPlan& plan);
+  runtime::Task<> let_dropped_end();
+  void keep_mean();
   runtime::Task<> hear(strategy::StepListener& listener);
   // Before the batch: all that the program will not ask for, or all.
   runtime::Task<> let_through(strategy::StepListener& listener, bool all);
@@ -160,7 +163,8 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   std::uint64_t optimizer_steps_ = 0;            // for checkpoints
   strategy::Buffer parameters_;
   strategy::Buffer gradients_;
-  std::vector<float> mean_;  // of the gradients of the pieces before
+  strategy::Buffer mean_;  // of the gradients of the pieces before, if there may be several
+  bool dropped_ = false;   // the last piece
   std::atomic<bool> wants_sections_ = false;
   std::vector<std::size_t> ready_;  // sections that the program reported and that were not processed yet
   strategy::StepListener* listener_ = nullptr;           // of the step

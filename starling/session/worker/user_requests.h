@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "starling/core/partition.h"
+#include "starling/strategy/portion.h"
 
 namespace starling::session {
 
@@ -18,7 +19,9 @@ struct UserRequest {
   enum class Kind { kBatch, kUpdate, kCall, kThrough, kEnd };
   Kind kind = Kind::kBatch;
   Slice part = {};                  // kUpdate: of the model
-  std::uint64_t step = 0;           // kUpdate: the parts of one step have the same number
+  std::uint64_t step = 0;           // kBatch, kUpdate: the parts of one step have the same number
+  bool again = false;               // kBatch: the last one, which was dropped
+  std::optional<strategy::Portion> portion = {};  // kBatch: of the global batch
   double learning_rate = 0;         // kUpdate: of that step
   std::function<void()> call = {};  // kCall
 };

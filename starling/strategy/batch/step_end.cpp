@@ -1,0 +1,115 @@
+#include "starling/strategy/batch/step_end.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "starling/core/byte_codec.h"
+#include "starling/core/error.h"
+#include "starling/runtime/deadline.h"
+#include "starling/strategy/timed_exchange.h"
+
+namespace starling::strategy {
+
+struct StepEnd::State {
+  State(Worker& worker, const Rules& given) : self(worker), rules(given), sender(worker.net()) {
+    finished.resize(static_cast<std::size_t>(self.workers()));
+  }
+
+  bool is_over() const;
+  void look() {
+    if (step == 0 || !is_over()) return;
+    over.set();
+  }
+  static Task<> listen(std::shared_ptr<State> state);
+  static Task<> watch_time(std::shared_ptr<State> state);
+
+  Worker& self;
+  const Rules rules;
+  coordination::AsyncSender sender;
+  std::vector<std::uint64_t> finished;  // by worker: the last step that it is known to have finished
+  std::uint64_t step = 0;               // of this worker; 0: it computes none
+  Time begun{};
+  runtime::Event over{"the end of the step", runtime::Event::Kind::kRare};
+  runtime::Event news{"the next step", runtime::Event::Kind::kRare};
+};
+
+// Workers that are lost finish nothing: a quorum is one of the living. If it needs all of them, nobody is cut
+// off, for this worker is one.
+bool StepEnd::State::is_over() const {
+  if (rules.trigger.kind == Trigger::Kind::kAll) return false;
+  if (rules.trigger.kind == Trigger::Kind::kDeadline) return self.now() >= begun + rules.trigger.deadline;
+  int living = 1, others_done = 0;
+  for (Rank rank = 0; rank < self.workers(); ++rank) {
+    if (rank == self.rank()) continue;
+    if (finished[static_cast<std::size_t>(rank)] >= step) ++others_done;
+    if (!self.lost(rank)) ++living;
+  }
+  return others_done >= std::min(rules.trigger.finishers, living);
+}
+
+Task<> StepEnd::State::listen(std::shared_ptr<State> state) {
+  try {
+    for (;;) {
+      const transport::Letter letter =
+          co_await state->self.net().recv_any(tag_of(Channel::kFinished), transport::Idle::kYes);
+      ByteReader in = ByteReader::message(letter.bytes, concat("the end of a step of rank ", letter.from));
+      const auto step = in.get<std::uint64_t>();
+      in.expect_end();
+      std::uint64_t& known = state->finished.at(static_cast<std::size_t>(letter.from));
+      known = std::max(known, step);
+      state->look();
+    }
+  } catch (const PeerLost&) {  // NOLINT(bugprone-empty-catch): no other worker is left
+  }
+}
+
+// A step may end, and the next begin, while this sleeps for the one before.
+Task<> StepEnd::State::watch_time(std::shared_ptr<State> state) {
+  for (;;) {
+    while (state->step == 0 || state->over.is_set()) co_await state->news;
+    co_await runtime::sleep_until(state->begun + state->rules.trigger.deadline);
+    state->look();
+  }
+}
+
+StepEnd::StepEnd(Worker& self, const Rules& rules, StepListener* also)
+    : self_(self), also_(also), state_(std::make_shared<State>(self, rules)) {
+  plan_.pieces = rules.pieces;
+  plan_.listener = this;
+  if (self.workers() == 1) return;
+  plan_.outlasts_data = true;
+  plan_.stop = [state = state_.get()] { return state->is_over(); };
+  if (rules.drop) plan_.drop = &state_->over;
+  if (rules.trigger.kind == Trigger::Kind::kFinishers) self.beside(State::listen(state_), "ends of steps");
+  const bool timed = rules.drop && rules.trigger.kind == Trigger::Kind::kDeadline;
+  if (timed) self.beside(State::watch_time(state_), "deadlines");
+}
+
+StepEnd::~StepEnd() { state_->step = 0; }
+
+void StepEnd::begins() {
+  state_->step = self_.step();
+  state_->begun = self_.now();
+  state_->over.reset();
+  state_->look();
+  state_->news.pulse();
+  if (also_ != nullptr) also_->begins();
+}
+
+Task<> StepEnd::settle() {
+  if (also_ != nullptr) co_await also_->settle();
+}
+
+void StepEnd::computed() {
+  const std::uint64_t step = std::exchange(state_->step, 0);
+  const bool wanted = state_->rules.trigger.kind == Trigger::Kind::kFinishers;
+  if (!wanted || self_.pieces() < plan_.pieces) return;
+  const Bytes message = ByteWriter::message().put(step).take();
+  const collective::SharedGroup everyone = self_.everyone();
+  for (const Rank rank : everyone.ranks()) {
+    if (rank != self_.rank()) state_->sender.send(rank, tag_of(Channel::kFinished), message);
+  }
+}
+
+}  // namespace starling::strategy

@@ -1,0 +1,210 @@
+#include "starling/strategy/nonblocking.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "starling/core/error.h"
+#include "tests/support/simulations.h"
+
+namespace starling::strategy {
+namespace {
+
+using testing::Outcome;
+using testing::run_to_end;
+using testing::simulation_of;
+
+// Steps of a second, in a network that takes no time.
+sim::Simulation nonblocking(const OptionTexts& options, int workers, std::uint64_t steps = 20) {
+  sim::Simulation simulation = simulation_of("nonblocking", options, workers);
+  simulation.cluster = testing::instant_cluster(workers);
+  simulation.step_seconds = 1;
+  simulation.steps = steps;
+  return simulation;
+}
+
+// Every element of a gradient is 1, so with a rate of 1 the first parameter counts updates backwards. Notes
+// at which version of the model, and for how many samples, each worker computed.
+class Versions final : public sim::Workload {
+ public:
+  explicit Versions(std::size_t batch) : batch_(batch) {}
+  const std::vector<Section>& sections() const override { return sections_; }
+  std::size_t batch() const override { return batch_; }
+  void initialize(std::span<float> x, Random&) const override { x[0] = 0; }
+  double gradient(Rank worker, std::span<const float> x, std::span<float> gradient, std::size_t samples,
+                  Random&) const override {
+    gradient[0] = 1;
+    used[{static_cast<std::uint64_t>(std::lround(-x[0])), worker}] += samples;
+    return 0;
+  }
+  sim::Evaluation evaluate(std::span<const float>) const override { return {}; }
+
+  mutable std::map<std::pair<std::uint64_t, Rank>, std::size_t> used;  // samples by version and worker
+
+ private:
+  std::size_t batch_;
+  std::vector<Section> sections_{{"all", 0, 1}};
+};
+
+double seconds(const record::RunRecord& run) { return seconds_of(run.duration); }
+
+TEST(NonBlocking, EqualWorkersMakeTheStepsOfAllReduce) {
+  for (const int workers : {1, 2, 4, 7}) {
+    const Outcome own = run_to_end(simulation_of("nonblocking", {{"pieces", "1"}}, workers));
+    const Outcome reference = run_to_end(simulation_of("allreduce", {}, workers));
+    EXPECT_EQ(own.models, reference.models) << workers << " workers";
+  }
+}
+
+TEST(NonBlocking, EqualWorkersLeaveNothingOut) {
+  const Outcome first = run_to_end(nonblocking({}, 4)), all = run_to_end(nonblocking({{"trigger", "all"}}, 4));
+  EXPECT_EQ(first.models, all.models);
+  EXPECT_EQ(first.run.ranks[3].journal.samples, all.run.ranks[0].journal.samples);
+  EXPECT_NEAR(seconds(first.run), 20, 1e-5);
+}
+
+// Worker 0 needs f / 8 for a piece. The others finish at 1, when its k-th is under way.
+TEST(NonBlocking, OneSlowWorkerCostsOneOfItsPieces) {
+  struct Case {
+    double slow;
+    const char* late;
+    double step;
+    std::size_t pieces;
+  };
+  for (const Case& expected : {Case{3, "finish", 1.125, 3}, Case{5, "finish", 1.25, 2}, Case{20, "finish", 2.5, 1},
+                               Case{3, "drop", 1, 2}, Case{5, "drop", 1, 1}, Case{20, "drop", 1, 0}}) {
+    sim::Simulation simulation = nonblocking({{"late", expected.late}}, 8, 10);
+    simulation.cluster.workers[0].speed = 1 / expected.slow;
+    const auto versions = std::make_shared<Versions>(16);
+    simulation.workload = versions;
+    simulation.optimizer.learning_rate = 1;
+    const record::RunRecord run = sim::simulate(simulation);
+    EXPECT_NEAR(seconds(run), 10 * expected.step, 1e-6) << expected.slow << " " << expected.late;
+    EXPECT_EQ(run.ranks[0].journal.samples, 10 * 2 * expected.pieces) << expected.slow << " " << expected.late;
+    EXPECT_EQ(run.ranks[5].journal.samples, 10U * 16);
+  }
+}
+
+// With the model at step t of the workers, all gradients of step t were computed.
+TEST(NonBlocking, NoGradientIsStale) {
+  for (const char* late : {"finish", "drop"}) {
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+      sim::Simulation simulation = nonblocking({{"late", late}}, 5, 12);
+      simulation.seed = seed;
+      for (auto& worker : simulation.cluster.workers) worker.jitter = {cluster::Jitter::Kind::kLognormal, 0.7, 0};
+      const auto versions = std::make_shared<Versions>(16);
+      simulation.workload = versions;
+      simulation.optimizer.learning_rate = 1;
+      const Outcome outcome = run_to_end(simulation);
+      for (const std::vector<float>& model : outcome.models) EXPECT_EQ(model, std::vector<float>{-12});
+      std::map<std::uint64_t, std::size_t> most;
+      for (const auto& [key, samples] : versions->used) {
+        EXPECT_LT(key.first, 12U);
+        EXPECT_LE(samples, 16U);
+        most[key.first] = std::max(most[key.first], samples);
+      }
+      for (const auto& [version, samples] : most) EXPECT_EQ(samples, 16U) << "nobody finished step " << version;
+    }
+  }
+}
+
+// The mean over samples, or over workers.
+TEST(NonBlocking, WeighsSamplesOrWorkers) {
+  for (const bool workers : {false, true}) {
+    sim::Simulation simulation = nonblocking({{"pieces", "4"}, {"weights", workers ? "workers" : "samples"}}, 2, 1);
+    simulation.cluster.workers[0].speed = 1 / 2.5;  // finishes 2 of 4 pieces
+    simulation.workload = testing::signatures(2, 16);
+    simulation.optimizer.learning_rate = 1;
+    const Outcome outcome = run_to_end(simulation);
+    EXPECT_NEAR(outcome.models[0][0], workers ? -1.0 / 2 : -1.0 / 3, 1e-6);
+    EXPECT_NEAR(outcome.models[0][1], workers ? -1.0 / 2 : -2.0 / 3, 1e-6);
+    EXPECT_EQ(outcome.models[0], outcome.models[1]);
+  }
+}
+
+TEST(NonBlocking, ScalesByThePiecesUsed) {
+  sim::Simulation simulation = nonblocking({{"pieces", "4"}, {"scale", "pieces"}}, 2, 1);
+  simulation.cluster.workers[0].speed = 1 / 2.5;
+  simulation.workload = testing::signatures(2, 16);
+  simulation.optimizer.learning_rate = 1;
+  const Outcome outcome = run_to_end(simulation);
+  EXPECT_NEAR(outcome.models[0][0], -6.0 / 8 / 3, 1e-6);
+  EXPECT_NEAR(outcome.models[0][1], -6.0 / 8 * 2 / 3, 1e-6);
+}
+
+TEST(NonBlocking, AQuorumWaitsForMore) {
+  sim::Simulation simulation = nonblocking({{"trigger", "quorum:3"}}, 4, 10);
+  const double slowness[] = {1, 1.5, 2.1, 9};
+  for (std::size_t i = 0; i < 4; ++i) simulation.cluster.workers[i].speed = 1 / slowness[i];
+  const record::RunRecord run = sim::simulate(simulation);
+  EXPECT_NEAR(seconds(run), 10 * 2.25, 1e-6);  // the third at 2.1, then the second piece of the fourth
+}
+
+TEST(NonBlocking, ADeadlineEndsTheStepOfEach) {
+  sim::Simulation simulation = nonblocking({{"trigger", "deadline:600ms"}, {"late", "drop"}}, 3, 10);
+  simulation.cluster.workers[2].speed = 2;  // is done after half a second
+  const record::RunRecord run = sim::simulate(simulation);
+  EXPECT_NEAR(seconds(run), 10 * 0.6, 1e-6);
+  EXPECT_EQ(run.ranks[0].journal.samples, run.ranks[2].journal.samples / 2);
+}
+
+// A quorum of more workers than live is one of all that do.
+TEST(NonBlocking, AQuorumShrinksWithTheLiving) {
+  sim::Simulation simulation = nonblocking({{"trigger", "quorum:4"}}, 4, 10);
+  simulation.cluster.faults.push_back(
+      {.kind = cluster::Fault::Kind::kKill, .subject = 1, .from = Time(std::chrono::milliseconds(2500))});
+  const record::RunRecord run = sim::simulate(simulation);
+  EXPECT_EQ(run.ranks[0].journal.steps, 10U);
+  EXPECT_EQ(run.ranks[3].journal.samples, run.ranks[0].journal.samples);
+}
+
+// A worker that stands still for good does not hold up the others when its pieces are dropped.
+TEST(NonBlocking, DroppingGoesOnWithoutAWorkerThatPauses) {
+  sim::Simulation simulation = nonblocking({{"late", "drop"}}, 3, 10);
+  simulation.cluster.faults.push_back({.kind = cluster::Fault::Kind::kPause,
+                                       .subject = 2,
+                                       .from = Time(std::chrono::milliseconds(3300)),
+                                       .to = Time(std::chrono::seconds(1000))});
+  const record::RunRecord run = sim::simulate(simulation);
+  EXPECT_NEAR(seconds(run), 10, 1e-6);
+}
+
+TEST(NonBlocking, TenThousandClustersWithoutADeadlock) {
+  const char* const triggers[] = {"first", "quorum:2", "deadline:50ms", "all"};
+  for (std::uint64_t seed = 1; seed <= 10'000; ++seed) {
+    Random random(seed);
+    const int workers = random.between(2, 5);
+    sim::Simulation simulation =
+        simulation_of("nonblocking",
+                      {{"pieces", std::to_string(random.between(1, 5))},
+                       {"trigger", triggers[random.below(4)]},
+                       {"late", random.chance(0.5) ? "drop" : "finish"}},
+                      workers);
+    simulation.seed = seed;
+    simulation.steps = 4;
+    for (auto& worker : simulation.cluster.workers) {
+      worker.speed = 0.2 + 1.8 * random.uniform();
+      worker.jitter = {cluster::Jitter::Kind::kExponential, 0, 0};
+    }
+    if (random.chance(0.5)) {
+      simulation.cluster.faults.push_back({.kind = cluster::Fault::Kind::kKill,
+                                           .subject = random.between(0, workers - 1),
+                                           .from = Time(std::chrono::milliseconds(random.between(0, 400)))});
+    }
+    const Outcome outcome = run_to_end(simulation);
+    const std::vector<float>* model = nullptr;
+    for (std::size_t rank = 0; rank < outcome.models.size(); ++rank) {
+      if (!outcome.run.ranks[rank].ended.empty()) continue;
+      EXPECT_EQ(outcome.run.ranks[rank].journal.steps, 4U) << "seed " << seed;
+      EXPECT_TRUE(model == nullptr || *model == outcome.models[rank]) << "seed " << seed;
+      model = &outcome.models[rank];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace starling::strategy

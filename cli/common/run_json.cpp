@@ -43,6 +43,7 @@ Json cluster_json(const cluster::Cluster& cluster) {
   Json json{{"workers", Json::array()}, {"hosts", Json::array()}, {"faults", Json::array()}};
   for (const cluster::WorkerSpec& worker : cluster.workers) {
     Json entry{{"host", worker.host}, {"speed", worker.speed}, {"jitter", cluster::text_of(worker.jitter)}};
+    if (worker.jitter != cluster::Jitter{}) entry["jitter_span"] = cluster::text_of(worker.jitter_span);
     if (worker.joins > Time{}) entry["joins_seconds"] = seconds_of(worker.joins.time_since_epoch());
     json["workers"].push_back(std::move(entry));
   }

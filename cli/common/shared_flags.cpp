@@ -54,6 +54,10 @@ void add_worker_flags(SharedFlags& flags) {
                   "random variation of step times: none, normal:S, lognormal:S, exponential, "
                   "pareto:A, bernoulli:P:X",
                   jitter()};
+  flags.jitter_span = {
+      "--jitter-span", "how long a factor of the jitter lasts: a piece of a step, a step, or N steps",
+      text_like("piece|step|N",
+                [](const std::string& text, auto flag) { cluster::parse_jitter_span(text, flag); })};
   flags.slow = fault_flag("--slow", "WORKER:FACTOR[@FROM[-TO]],...",
                           "makes workers slower, as in 0:4,3:2@10s-20s; repeatable");
   flags.pause = fault_flag("--pause", "WORKER@FROM[-TO],...", "stops workers for a while; repeatable");

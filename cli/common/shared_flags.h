@@ -19,7 +19,7 @@ struct SharedFlags {
 
   // Workers.
   Flag<long long> workers;
-  Flag<std::string> jitter;
+  Flag<std::string> jitter, jitter_span;
   Flag<std::string> slow, pause, kill;
   Flag<bool> on_loss;  // whether it ends the run
   Flag<transport::Link> link;

@@ -51,6 +51,7 @@ void add_cluster_flags(CLI::App& command, SimulateFlags& flags) {
           cluster.network);
   add_own("--inside", "links inside a host (shm)", network(), cluster.inside);
   add(command, shared.jitter, cluster.jitter)->group(kGroup);
+  add(command, shared.jitter_span, cluster.jitter_span)->group(kGroup)->default_str("step");
   add(command, shared.slow, cluster.slow)->group(kGroup);
   add(command, shared.pause, cluster.pause)->group(kGroup);
   add_own("--link-slow", "divides the bandwidth of hosts; repeatable", fault("HOST:FACTOR[@FROM[-TO]],..."),

@@ -64,6 +64,7 @@ void add_worker_flags(FlagGroup group, TrainFlags& flags) {
   group.add_own("--pace", "least duration of a step, as in 20ms; the worker sleeps for the rest",
                 positive_time(), flags.pace);
   group.add_shared(shared.jitter, flags.cluster.jitter);
+  group.add_shared(shared.jitter_span, flags.cluster.jitter_span)->default_str("step");
   group.add_shared(shared.slow, flags.cluster.slow);
   group.add_shared(shared.pause, flags.cluster.pause);
   group.add_shared(shared.kill, flags.cluster.kill);

@@ -33,6 +33,11 @@ void each_field(Spec& jitter, const auto& visit) {
   visit("b", jitter.b);
 }
 
+template <SpecOf<cluster::JitterSpan> Spec>
+void each_field(Spec& span, const auto& visit) {
+  visit("steps", span.steps);
+}
+
 template <SpecOf<cluster::HostSpec> Spec>
 void each_field(Spec& host, const auto& visit) {
   visit("name", host.name);
@@ -45,6 +50,7 @@ void each_field(Spec& worker, const auto& visit) {
   visit("host", worker.host);
   visit("speed", worker.speed);
   visit("jitter", worker.jitter);
+  visit("jitter_span", worker.jitter_span);
   visit("joins", worker.joins);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "starling/cluster/jitter.h"
+#include "starling/cluster/jitter_span.h"
 #include "starling/core/types.h"
 #include "starling/transport/link.h"
 
@@ -32,6 +33,7 @@ struct WorkerSpec {
   int host = 0;
   double speed = 1;
   Jitter jitter;
+  JitterSpan jitter_span{};
   Time joins{};  // later than 0: absent at the start
 };
 

@@ -17,23 +17,28 @@
 namespace starling::cluster {
 namespace {
 
-constexpr std::string_view kTopKeys[] = {"network", "inside", "jitter", "workers",
+constexpr std::string_view kTopKeys[] = {"network", "inside", "jitter", "jitter_span", "workers",
                                          "hosts",   "host",   "worker", "fault"};
-constexpr std::string_view kHostKeys[] = {"name", "workers", "count", "speed", "jitter", "network", "inside"};
-constexpr std::string_view kWorkerKeys[] = {"rank", "speed", "jitter", "joins"};
+constexpr std::string_view kHostKeys[] = {"name",   "workers",     "count",   "speed",
+                                          "jitter", "jitter_span", "network", "inside"};
+constexpr std::string_view kWorkerKeys[] = {"rank", "speed", "jitter", "jitter_span", "joins"};
 
 struct Defaults {
   Link network = parse_link("10gbe", "");
   Link inside = parse_link("shm", "");
   Jitter jitter;
+  JitterSpan jitter_span;
 };
 
 void read_link(const TomlTable& table, std::string_view key, Link& link) {
   if (const auto text = table.text(key)) link = parse_link(*text, table.at(key));
 }
 
-void read_jitter(const TomlTable& table, Jitter& jitter) {
+void read_jitter(const TomlTable& table, Jitter& jitter, JitterSpan& span) {
   if (const auto text = table.text("jitter")) jitter = parse_jitter(*text, table.at("jitter"));
+  if (const auto text = table.text_or_integer("jitter_span")) {
+    span = parse_jitter_span(*text, table.at("jitter_span"));
+  }
 }
 
 // The value of a required key.
@@ -60,10 +65,10 @@ void read_host(const TomlTable& table, const Defaults& defaults, Cluster& cluste
                std::set<std::string>& names) {
   table.allow(kHostKeys, "in [[host]]");
   HostSpec host{"", defaults.network, defaults.inside};
-  WorkerSpec worker{.jitter = defaults.jitter};
+  WorkerSpec worker{.jitter = defaults.jitter, .jitter_span = defaults.jitter_span};
   read_link(table, "network", host.outside);
   read_link(table, "inside", host.inside);
-  read_jitter(table, worker.jitter);
+  read_jitter(table, worker.jitter, worker.jitter_span);
   worker.speed = table.number("speed", kMinFactor, kMaxFactor).value_or(1);
   const auto name = table.text("name");
   if (name) check_name(*name, table.at("name"));
@@ -87,11 +92,13 @@ Cluster read_hosts(const TomlTable& top) {
   Defaults defaults;
   read_link(top, "network", defaults.network);
   read_link(top, "inside", defaults.inside);
-  read_jitter(top, defaults.jitter);
+  read_jitter(top, defaults.jitter, defaults.jitter_span);
   if (top.tables("host").empty()) {
     const int workers = top.integer("workers", 1, kMaxWorkers).value_or(kDefaultWorkers);
     const int hosts = top.integer("hosts", 1, workers).value_or(workers);
-    return even_cluster(workers, hosts, defaults.network, defaults.inside, defaults.jitter);
+    Cluster cluster = even_cluster(workers, hosts, defaults.network, defaults.inside, defaults.jitter);
+    for (WorkerSpec& worker : cluster.workers) worker.jitter_span = defaults.jitter_span;
+    return cluster;
   }
   for (const std::string_view key : {"workers", "hosts"}) {
     if (top.has(key)) throw InvalidArgument(concat(top.at(key), ": not together with [[host]]"));
@@ -113,7 +120,7 @@ void read_worker(const TomlTable& table, Cluster& cluster, std::set<Rank>& seen)
   }
   WorkerSpec& worker = cluster.workers[static_cast<std::size_t>(rank)];
   worker.speed = table.number("speed", kMinFactor, kMaxFactor).value_or(worker.speed);
-  read_jitter(table, worker.jitter);
+  read_jitter(table, worker.jitter, worker.jitter_span);
   if (const auto joins = table.duration("joins")) set_join(cluster, rank, Time(*joins), table.at("joins"));
 }
 

@@ -1,5 +1,6 @@
 #include "starling/cluster/cluster_flags.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -136,6 +137,15 @@ Cluster plain_cluster(const ClusterFlags& flags) {
   return even_cluster(workers, hosts, parse_link("10gbe", "--network"), parse_link("shm", "--inside"), {});
 }
 
+// It would change nothing where no worker has a jitter.
+void check_jitter_span_use(const ClusterFlags& flags, const Cluster& cluster) {
+  const bool used = flags.jitter || std::any_of(cluster.workers.begin(), cluster.workers.end(),
+                                                [](const WorkerSpec& w) { return w.jitter != Jitter{}; });
+  if (used) return;
+  throw InvalidArgument(
+      concat("--jitter-span: '", *flags.jitter_span, "': no worker has a jitter; allowed with --jitter"));
+}
+
 // For all hosts and workers, also those of a file.
 void apply_defaults(const ClusterFlags& flags, Cluster& cluster) {
   if (flags.network) {
@@ -149,6 +159,11 @@ void apply_defaults(const ClusterFlags& flags, Cluster& cluster) {
   if (flags.jitter) {
     const Jitter jitter = parse_jitter(*flags.jitter, "--jitter");
     for (WorkerSpec& worker : cluster.workers) worker.jitter = jitter;
+  }
+  if (flags.jitter_span) {
+    const JitterSpan span = parse_jitter_span(*flags.jitter_span, "--jitter-span");
+    check_jitter_span_use(flags, cluster);
+    for (WorkerSpec& worker : cluster.workers) worker.jitter_span = span;
   }
 }
 

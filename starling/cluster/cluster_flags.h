@@ -18,6 +18,7 @@ struct ClusterFlags {
   std::optional<std::string> network{};
   std::optional<std::string> inside{};
   std::optional<std::string> jitter{};
+  std::optional<std::string> jitter_span{};
   // Each text may hold several, between commas: --slow 0:4,1:2.
   std::vector<std::string> slow{};   // --slow 0:4, --slow 0:4@10s-20s
   std::vector<std::string> pause{};  // --pause 3@5s-8s

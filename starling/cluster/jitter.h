@@ -8,8 +8,8 @@
 
 namespace starling::cluster {
 
-// The factor of a step's time, drawn anew for every step. The mean is 1, except for kBernoulli and for a
-// kNormal so wide that its lower end is cut off.
+// The factor of a step's time; JitterSpan says how long one lasts. The mean is 1, except for kBernoulli and
+// for a kNormal so wide that its lower end is cut off.
 struct Jitter {
   enum class Kind { kNone, kNormal, kLognormal, kExponential, kPareto, kBernoulli };
   Kind kind = Kind::kNone;

@@ -21,6 +21,10 @@ namespace {
 
 bool by_section(const StepPlan& plan) { return plan.listener != nullptr && plan.listener->by_section(); }
 
+cluster::JitterFactors jitter_of(const cluster::WorkerSpec& worker, const Random& random) {
+  return {worker.jitter, worker.jitter_span, random};
+}
+
 }  // namespace
 
 SimWorker::SimWorker(const Blueprint& blueprint, Conductor& conductor, transport::Transport& net,
@@ -29,8 +33,7 @@ SimWorker::SimWorker(const Blueprint& blueprint, Conductor& conductor, transport
       blueprint_(blueprint),
       conductor_(conductor),
       pace_(cluster, net.rank()),
-      jitter_(cluster.workers[static_cast<std::size_t>(net.rank())].jitter),
-      jitter_random_(streams.jitter),
+      jitter_(jitter_of(cluster.workers[static_cast<std::size_t>(net.rank())], streams.jitter)),
       data_random_(streams.data),
       parameters_(initial_model()),
       gradients_(allocate(parameters_.data.count)),
@@ -96,8 +99,7 @@ Task<bool> SimWorker::run_piece(const StepPlan& plan, int piece) {
   const auto batch = static_cast<double>(blueprint_.workload->batch());
   const std::size_t samples =
       slice_of(batch_of(plan), static_cast<std::size_t>(plan.pieces), static_cast<std::size_t>(piece)).size();
-  const double factor =
-      draw(jitter_, jitter_random_) * static_cast<double>(samples) / batch;
+  const double factor = jitter_.of_piece(step_) * static_cast<double>(samples) / batch;
   if (!by_section(plan)) {
     const strategy::Stopwatch watch(*this, record::Activity::kCompute);
     const bool passed = co_await pass_time(blueprint_.times.total() * factor, plan.drop);

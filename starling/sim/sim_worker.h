@@ -90,8 +90,7 @@ class SimWorker final : public strategy::WithRunInfo<strategy::Worker> {
   const Blueprint& blueprint_;
   Conductor& conductor_;
   cluster::SpeedProfile pace_;
-  cluster::Jitter jitter_;
-  Random jitter_random_;
+  cluster::JitterFactors jitter_;
   Random data_random_;
   strategy::Buffer parameters_;
   strategy::Buffer gradients_;

@@ -47,7 +47,7 @@ class BaselineLoop {
         emulator_(setting.cluster, worker, setting.pace, Random(setting.seed)) {}
 
   void step() {
-    emulator_.begin(now());
+    emulator_.begin(now(), made_ + 1);
     const Sample sample = next();
     optimizer_.zero_grad();
     const ::torch::Tensor loss =

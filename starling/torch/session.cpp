@@ -246,7 +246,7 @@ void Session::begin() {
     parts.replica.on_gradient(
         [&parts](std::size_t section) { parts.emulator->backward(section, parts.now()); });
     parts.emulator->on_gradient(ready);
-    if (parts.more) parts.emulator->begin(parts.now());
+    if (parts.more) parts.emulator->begin(parts.now(), parts.engine->step());
   } else {
     parts.replica.on_gradient(ready);
   }
@@ -318,7 +318,7 @@ bool Session::advance() {
   parts.more = parts.engine->next();
   if (!parts.more) return false;
   parts.replica.zero_gradients();
-  if (parts.emulator) parts.emulator->begin(parts.now());
+  if (parts.emulator) parts.emulator->begin(parts.now(), parts.engine->step());
   return true;
 }
 

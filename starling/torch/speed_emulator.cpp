@@ -45,19 +45,19 @@ class Sleeper {
 SpeedEmulator::SpeedEmulator(const cluster::Cluster& cluster, Rank worker, std::optional<Duration> step,
                              Random random, const std::vector<strategy::Section>& sections)
     : clock_(cluster::SpeedProfile(cluster, worker), sections),
-      jitter_(cluster.workers.at(static_cast<std::size_t>(worker)).jitter),
+      jitter_(cluster.workers.at(static_cast<std::size_t>(worker)).jitter,
+              cluster.workers[static_cast<std::size_t>(worker)].jitter_span, random),
       dies_(death_of(cluster, worker)),
       step_(step),
-      random_(random),
       worker_(worker) {}
 
-void SpeedEmulator::begin(Time now) {
+void SpeedEmulator::begin(Time now, std::uint64_t step) {
   if (dies_ && now >= *dies_) kill(getpid(), SIGKILL);
   begun_ = now;
   waited_ = {};
   part_ = 1;
   gradients_.clear();
-  factor_ = cluster::draw(jitter_, random_);
+  factor_ = jitter_.of_piece(step);
   if (step_) clock_.begin(now, seconds_of(*step_) * factor_);
 }
 

@@ -26,9 +26,10 @@ class SpeedEmulator {
   // The receiver of gradients when the emulated accelerator has computed them.
   void on_gradient(std::function<void(std::size_t section)> pass) { pass_ = std::move(pass); }
 
-  // Before the gradient is computed. Times count from the beginning of the run. Kills this process if its
-  // time has come.
-  void begin(Time now);
+  // Before the gradient of a batch is computed, which belongs to a step that counts from 1; a strategy may
+  // have several batches in one. Times count from the beginning of the run. Kills this process if its time
+  // has come.
+  void begin(Time now, std::uint64_t step);
   // The batch is only this part of one, or more than one: its time is in proportion. Before the forward pass.
   void compute_part(double of_batch);
   // The program waited so long for others: that is no time of its step.
@@ -54,15 +55,14 @@ class SpeedEmulator {
   EmulatedStep clock_;
   std::function<void(std::size_t)> pass_ = [](std::size_t) {};
   std::deque<Gradient> gradients_;  // ready and not passed on, by time
-  cluster::Jitter jitter_;
+  cluster::JitterFactors jitter_;
   std::optional<Time> dies_;
   std::optional<Duration> step_;
-  Random random_;
   Rank worker_;
   Time begun_{};
   Duration waited_{};
   double part_ = 1;    // of a batch
-  double factor_ = 1;  // of this step, by chance
+  double factor_ = 1;  // of this batch, by chance
   std::uint64_t steps_ = 0;
   std::uint64_t late_ = 0;
   Duration late_work_{};  // of the steps that were late

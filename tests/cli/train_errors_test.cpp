@@ -77,17 +77,16 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Workers, BadTraining,
-    ::testing::Values(Bad{"--workers 0", "--workers: '0'", "from 1 to 255"},
-                      Bad{"--workers 256", "--workers: '256'", "from 1 to 255"},
-                      Bad{"--threads 0", "--threads: '0'", "from 1 to"},
-                      Bad{"--slow 9:2", "'9:2'", "workers 0 to 3"}, Bad{"--slow 0", "'0'", "WORKER:FACTOR"},
-                      Bad{"--slow 0:2,9:2", "'9:2'", "workers 0 to 3"},
-                      Bad{"--pause 1", "'1'", "WORKER@FROM"}, Bad{"--kill 0", "'0'", "WORKER@AT"},
-                      Bad{"--kill 4@1s", "'4@1s'", "workers 0 to 3"},
-                      Bad{"--jitter normal:99", "'normal:99'", "0 to 10"},
-                      Bad{"--jitter much", "'much'", "exponential"}, Bad{"--pace 0", "'0'", "more than 0"},
-                      Bad{"--pace fast", "'fast'", "ns, us, ms"}, Bad{"--link fast", "'fast'", "1gbe, 10gbe"},
-                      Bad{"--link 1gbit/x", "'x'", "a duration"}));
+    ::testing::Values(
+        Bad{"--workers 0", "--workers: '0'", "from 1 to 255"},
+        Bad{"--workers 256", "--workers: '256'", "from 1 to 255"},
+        Bad{"--threads 0", "--threads: '0'", "from 1 to"}, Bad{"--slow 9:2", "'9:2'", "workers 0 to 3"},
+        Bad{"--slow 0", "'0'", "WORKER:FACTOR"}, Bad{"--slow 0:2,9:2", "'9:2'", "workers 0 to 3"},
+        Bad{"--pause 1", "'1'", "WORKER@FROM"}, Bad{"--kill 0", "'0'", "WORKER@AT"},
+        Bad{"--kill 4@1s", "'4@1s'", "workers 0 to 3"}, Bad{"--jitter normal:99", "'normal:99'", "0 to 10"},
+        Bad{"--jitter-span 5", "'5'", "--jitter"}, Bad{"--jitter much", "'much'", "exponential"},
+        Bad{"--pace 0", "'0'", "more than 0"}, Bad{"--pace fast", "'fast'", "ns, us, ms"},
+        Bad{"--link fast", "'fast'", "1gbe, 10gbe"}, Bad{"--link 1gbit/x", "'x'", "a duration"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Strategy, BadTraining,

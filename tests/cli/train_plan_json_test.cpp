@@ -46,6 +46,7 @@ torch::TrainOptions all_options() {
                                            .network = "3e9/10us",
                                            .inside = "nvlink",
                                            .jitter = "bernoulli:0.1:5",
+                                           .jitter_span = "piece",
                                            .slow = {"0:3,1:2@1s-2s"},
                                            .pause = {"1@5s"},
                                            .link = {"1:10"},
@@ -95,6 +96,7 @@ TEST(TrainPlanJson, NumbersKeepTheirBits) {
   ASSERT_EQ(setting.cluster.workers.size(), 3U);
   EXPECT_EQ(setting.cluster.workers[0].speed, given.cluster.workers[0].speed);
   EXPECT_EQ(setting.cluster.workers[1].jitter, given.cluster.workers[1].jitter);
+  EXPECT_EQ(setting.cluster.workers[1].jitter_span, cluster::JitterSpan{0});
   EXPECT_EQ(setting.cluster.workers[2].joins, given.cluster.workers[2].joins);
   EXPECT_EQ(setting.cluster.network, given.cluster.network);
   EXPECT_EQ(setting.cluster.faults.size(), given.cluster.faults.size());

@@ -24,7 +24,9 @@ TEST_P(BadClusterFile, IsRefusedInOneLine) {
   EXPECT_EQ(found.find('\n'), std::string::npos);
 }
 
-const std::string kTop = "; allowed: network, inside, jitter, workers, hosts, host, worker, fault";
+const std::string kTop =
+    "; allowed: network, inside, jitter, jitter_span, workers, hosts, host, worker, "
+    "fault";
 const std::string kDurationAllowed =
     " is not a duration (a number from 0 with ns, us, ms, s, m or h; without a unit: seconds)";
 const std::string kSpeed = "; allowed: a number from 1e-06 to 1e+06";
@@ -77,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "3: key 'sped': there is no such key in [[host]] (did you mean 'speed'?); allowed: name, "
                 "workers, "
                 "count, "
-                "speed, jitter, network, inside"},
+                "speed, jitter, jitter_span, network, inside"},
         BadFile{kHost + "speed = 0", "3: key 'speed': bad value 0" + kSpeed},
         BadFile{kHost + "speed = -1.5", "3: key 'speed': bad value -1.5" + kSpeed},
         BadFile{kHost + "speed = inf", "3: key 'speed': bad value inf" + kSpeed},

@@ -26,16 +26,19 @@ TEST(ClusterFile, WorkersOnTheirOwnOrSpread) {
   EXPECT_EQ(alone.hosts.size(), 3u);
   EXPECT_EQ(alone.hosts[2].outside, (Link{5e9, 5us}));
   EXPECT_EQ(alone.network, (Link{5e9, 5us}));
-  const Cluster spread = parse_cluster("workers = 5\nhosts = 2\njitter = 'normal:0.1'", "c.toml");
+  const Cluster spread =
+      parse_cluster("workers = 5\nhosts = 2\njitter = 'normal:0.1'\njitter_span = 9", "c.toml");
   EXPECT_EQ(spread.workers_on(0), 3);
   EXPECT_EQ(spread.workers_on(1), 2);
   EXPECT_EQ(spread.workers[4].jitter, parse_jitter("normal:0.1", "x"));
+  EXPECT_EQ(spread.workers[4].jitter_span, JitterSpan{9});
 }
 
 TEST(ClusterFile, HostsOverrideTheTopAndWorkersTheirHosts) {
   const Cluster cluster = parse_cluster(R"(
     network = "10gbe"
     jitter = "lognormal:0.2"
+    jitter_span = "piece"
     [[host]]
     name = "a"
     workers = 2
@@ -44,12 +47,14 @@ TEST(ClusterFile, HostsOverrideTheTopAndWorkersTheirHosts) {
     workers = 1
     speed = 2
     jitter = "none"
+    jitter_span = 100
     network = "1gbe"
     inside = "nvlink"
     [[worker]]
     rank = 3
     speed = 0.25
     jitter = "pareto:2.5"
+    jitter_span = "step"
     joins = 10.5
   )",
                                         "c.toml");
@@ -67,6 +72,9 @@ TEST(ClusterFile, HostsOverrideTheTopAndWorkersTheirHosts) {
   EXPECT_EQ(cluster.workers[3].host, 1);
   EXPECT_EQ(cluster.workers[3].speed, 0.25);
   EXPECT_EQ(cluster.workers[3].jitter, parse_jitter("pareto:2.5", "x"));
+  EXPECT_EQ(cluster.workers[2].jitter_span, JitterSpan{0});
+  EXPECT_EQ(cluster.workers[3].jitter_span, JitterSpan{1});
+  EXPECT_EQ(cluster.workers[4].jitter_span, JitterSpan{100});
   EXPECT_EQ(cluster.workers[3].joins, Time(10500ms));
   EXPECT_EQ(cluster.workers[4].host, 2);
   EXPECT_EQ(cluster.workers[4].speed, 2);

@@ -38,6 +38,20 @@ TEST(ClusterFlags, SetTheWholeCluster) {
   EXPECT_EQ(cluster.hosts[3].inside, parse_link("nvlink", "x"));
   EXPECT_EQ(cluster.network, parse_link("1gbe", "x"));
   EXPECT_EQ(cluster.workers[15].jitter.kind, Jitter::Kind::kExponential);
+  EXPECT_EQ(cluster.workers[15].jitter_span, JitterSpan{1});
+}
+
+TEST(ClusterFlags, SayHowLongAFactorOfTheJitterLasts) {
+  EXPECT_EQ(make_cluster({.jitter = "exponential", .jitter_span = "piece"}).workers[3].jitter_span,
+            JitterSpan{0});
+  EXPECT_EQ(make_cluster({.jitter = "none", .jitter_span = "7"}).workers[0].jitter_span, JitterSpan{7});
+  const testing::TemporaryFolder files;
+  const std::string path =
+      files.write("a.toml", "jitter_span = 3\n[[worker]]\nrank = 1\njitter = 'exponential'\n");
+  EXPECT_EQ(make_cluster({.file = path}).workers[1].jitter_span, JitterSpan{3});
+  EXPECT_EQ(make_cluster({.file = path, .jitter_span = "step"}).workers[1].jitter_span, JitterSpan{1});
+  EXPECT_EQ(refusal([] { make_cluster({.jitter_span = "piece"}); }),
+            "--jitter-span: 'piece': no worker has a jitter; allowed with --jitter");
 }
 
 void expect_fault(const Fault& fault, Kind kind, int subject, Duration from, Duration to, double factor) {
@@ -117,6 +131,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlag{{.workers = "many"}, "--workers: 'many' is not a whole number from 1 to 100000"},
         BadFlag{{.workers = "8", .hosts = "9"}, "--hosts: '9' is not a whole number from 1 to 8"},
         BadFlag{{.network = "1gbit/-5us"}, "--network: '-5us'" + kNotADuration},
+        BadFlag{{.jitter = "exponential", .jitter_span = "0"},
+                "--jitter-span: '0'; allowed: piece, step, a number of steps from 1 to 1000000000"},
         BadFlag{{.workers = "16", .slow = {"99:4"}}, "--slow: '99:4': there are workers 0 to 15"},
         BadFlag{{.slow = {"-1:4"}}, "--slow: '-1:4': there are workers 0 to 3"},
         BadFlag{{.slow = {"x:4"}}, "--slow: 'x:4': there are workers 0 to 3"},

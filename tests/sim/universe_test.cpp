@@ -75,6 +75,28 @@ TEST(Universe, PiecesTakeTheirShareOfTheTimeAndGiveTheMeanSoFar) {
   EXPECT_EQ(seen.samples, 24U);
 }
 
+TEST(Universe, AFactorOfTheJitterLastsAsLongAsTheClusterSays) {
+  const auto run_of = [](int pieces, std::uint64_t span) {
+    const strategy::StrategyEntry row = row_of([pieces](Worker& self) -> Task<> {
+      StepPlan plan;
+      plan.pieces = pieces;
+      bool more = true;
+      while (more) more = co_await self.compute(plan);
+    });
+    Simulation simulation = simulation_with(row);
+    simulation.steps = 12;
+    simulation.workload = make_workload("quadratic", {.batch = 32}, "workload");
+    simulation.cluster.workers[0].jitter = {cluster::Jitter::Kind::kExponential, 0, 0};
+    simulation.cluster.workers[0].jitter_span = {span};
+    return seconds(simulate(simulation).duration);
+  };
+  EXPECT_EQ(run_of(1, 0), run_of(1, 1)) << "one piece is the step";
+  EXPECT_NEAR(run_of(4, 1), run_of(1, 1), 1e-6);
+  EXPECT_GT(std::abs(run_of(4, 0) - run_of(1, 1)), 1e-3);
+  // Twelve steps of the first factor.
+  EXPECT_NEAR(run_of(4, 12), 12 * run_of(1, 20) / 12, 1e-6);
+}
+
 TEST(Universe, AllPiecesTogetherAreTheWholeBatch) {
   const auto model_after = [](int pieces) {
     const strategy::StrategyEntry row = row_of([pieces](Worker& self) -> Task<> {

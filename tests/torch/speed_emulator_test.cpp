@@ -31,7 +31,7 @@ SpeedEmulator pacer(const cluster::Cluster& cluster, std::optional<Duration> ste
 
 // How long the end of a step sleeps that took `took`. At least that long, but not by how much more.
 Duration slept(SpeedEmulator& pacer, Duration took) {
-  pacer.begin(Time(1s));
+  pacer.begin(Time(1s), 1);
   const auto before = Clock::now();
   pacer.end(Time(1s + took));
   return Clock::now() - before;
@@ -84,7 +84,7 @@ TEST(SpeedEmulator, SleepsBySectionAndNotLongerForWaiting) {
   const std::size_t first[] = {0}, second[] = {1};
   const auto before = Clock::now();
   const auto now = [&] { return Time(Clock::now() - before); };
-  paced.begin(now());
+  paced.begin(now(), 1);
   paced.forward(first, now());
   EXPECT_GE(now(), Time(5ms));
   const Time asked = now();
@@ -107,7 +107,7 @@ TEST(SpeedEmulator, PassesGradientsOnWhenTheyAreDue) {
       EXPECT_GE(Clock::now() - before, 9ms) << "30 ms, of which 21 are over";
     }
   });
-  paced.begin(Time(1s));
+  paced.begin(Time(1s), 1);
   paced.backward(1, Time(1s + 19ms));
   EXPECT_THAT(passed, ::testing::ElementsAre()) << "it is due at 20 ms";
   paced.backward(0, Time(1s + 21ms));
@@ -116,7 +116,7 @@ TEST(SpeedEmulator, PassesGradientsOnWhenTheyAreDue) {
   EXPECT_THAT(passed, ::testing::ElementsAre(1, 0));
   SpeedEmulator unpaced = pacer(cluster(), {});
   unpaced.on_gradient([&](std::size_t section) { passed.push_back(section); });
-  unpaced.begin(Time(1s));
+  unpaced.begin(Time(1s), 1);
   unpaced.backward(0, Time(1s));
   EXPECT_EQ(passed.size(), 3U) << "at once";
 }
@@ -124,7 +124,7 @@ TEST(SpeedEmulator, PassesGradientsOnWhenTheyAreDue) {
 TEST(SpeedEmulator, WhatWasWaitedForIsNoWork) {
   const cluster::Cluster slow = with_fault({.kind = cluster::Fault::Kind::kSlow, .subject = 0, .factor = 3});
   SpeedEmulator unpaced = pacer(slow, {});
-  unpaced.begin(Time(1s));
+  unpaced.begin(Time(1s), 1);
   unpaced.waited(1h);
   const auto before = Clock::now();
   unpaced.end(Time(1s + 1h + 10ms));
@@ -132,13 +132,33 @@ TEST(SpeedEmulator, WhatWasWaitedForIsNoWork) {
   EXPECT_LT(Clock::now() - before, 10s);
 }
 
+TEST(SpeedEmulator, TheBatchesOfAStepShareTheFactorOfTheJitter) {
+  const auto slept_in_batches = [](std::uint64_t span) {
+    cluster::Cluster varied = cluster();
+    varied.workers[0].jitter = {cluster::Jitter::Kind::kBernoulli, 0.5, 1e-3};
+    varied.workers[0].jitter_span = {span};
+    SpeedEmulator paced = pacer(varied, 20ms);
+    int slept = 0;
+    for (int batch = 0; batch < 20; ++batch) {
+      const auto before = Clock::now();
+      paced.begin(Time(1s), 1);
+      paced.end(Time(1s));
+      if (Clock::now() - before >= 20ms) ++slept;
+    }
+    return slept;
+  };
+  const int in_one = slept_in_batches(1);
+  EXPECT_TRUE(in_one <= 1 || in_one == 20) << in_one;
+  EXPECT_GE(slept_in_batches(0), 2);
+}
+
 TEST(PacerDeathTest, DiesWhenItsTimeHasCome) {
   const cluster::Cluster deadly =
       with_fault({.kind = cluster::Fault::Kind::kKill, .subject = 0, .from = Time(2s)});
   SpeedEmulator paced = pacer(deadly, 1ms);
-  paced.begin(Time(1999ms));
-  EXPECT_EXIT(paced.begin(Time(2s)), ::testing::KilledBySignal(SIGKILL), "");
-  pacer(deadly, 1ms, 1).begin(Time(3s));
+  paced.begin(Time(1999ms), 1);
+  EXPECT_EXIT(paced.begin(Time(2s), 1), ::testing::KilledBySignal(SIGKILL), "");
+  pacer(deadly, 1ms, 1).begin(Time(3s), 1);
 }
 
 }  // namespace

@@ -47,6 +47,11 @@ namespace {
 // Beside a sample this vanishes in rounding; where nobody has any there is still a mean.
 constexpr double kNoWeight = 1e-30;
 
+StepEnd::Late late_of(const std::string& name) {
+  if (name == "drop") return StepEnd::Late::kDrop;
+  return name == "finish" ? StepEnd::Late::kFinish : StepEnd::Late::kAvoid;
+}
+
 void scale(Data gradient, double factor) {
   if (gradient.ghost() || factor == 1) return;
   for (float& element : floats(gradient)) element *= static_cast<float>(factor);
@@ -58,7 +63,7 @@ void scale(Data gradient, double factor) {
 NonBlocking::NonBlocking(const Options& options, int workers)
     : rules_{.pieces = workers > 1 ? static_cast<int>(options.integer("pieces")) : 1,
              .trigger = parse_trigger(options.text("trigger"), "strategy nonblocking, option trigger"),
-             .drop = options.text("late") == "drop"},
+             .late = late_of(options.text("late"))},
       algorithm_(algorithm_of(options)),
       weigh_workers_(options.text("weights") == "workers"),
       by_pieces_(options.text("scale") == "pieces") {}
@@ -94,9 +99,10 @@ StrategyEntry nonblocking_row() {
                   OptionSpec::text("trigger", "first",
                                    "what ends a step: first, quorum:WORKERS that have finished, deadline:TIME, "
                                    "all: that everybody has"),
-                  OptionSpec::choice("late", {"finish", "drop"},
-                                     "the piece that is under way when the step ends; a dropped one is computed "
-                                     "again in the next"),
+                  OptionSpec::choice("late", {"avoid", "finish", "drop"},
+                                     "the piece that is under way when the step ends; avoid: is not begun if it "
+                                     "is expected to cost more than it brings; drop: is computed again in the "
+                                     "next step"),
                   OptionSpec::choice("weights", {"samples", "workers"},
                                      "of gradients in the mean: by samples used, or equal"),
                   OptionSpec::choice("scale", {"none", "pieces"},
@@ -117,6 +123,7 @@ StrategyEntry nonblocking_row() {
                    {{"pieces", "3"}, {"trigger", "quorum:2"}, {"scale", "pieces"}},
                    {{"trigger", "deadline:120ms"}, {"weights", "workers"}},
                    {{"trigger", "all"}},
+                   {{"late", "finish"}},
                    {{"late", "drop"}},
                    {{"late", "drop"}, {"trigger", "deadline:120ms"}}},
   };

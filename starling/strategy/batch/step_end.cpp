@@ -1,7 +1,7 @@
 #include "starling/strategy/batch/step_end.h"
 
 #include <algorithm>
-#include <utility>
+#include <optional>
 #include <vector>
 
 #include "starling/core/byte_codec.h"
@@ -17,10 +17,9 @@ struct StepEnd::State {
   }
 
   bool is_over() const;
-  void look() {
-    if (step == 0 || !is_over()) return;
-    over.set();
-  }
+  bool has_no_time() const;
+  void look();
+  void learn();
   static Task<> listen(std::shared_ptr<State> state);
   static Task<> watch_time(std::shared_ptr<State> state);
 
@@ -28,8 +27,12 @@ struct StepEnd::State {
   const Rules rules;
   coordination::AsyncSender sender;
   std::vector<std::uint64_t> finished;  // by worker: the last step that it is known to have finished
-  std::uint64_t step = 0;               // of this worker; 0: it computes none
+  std::uint64_t step = 0;               // the last that this worker has begun
+  bool computing = false;
   Time begun{};
+  std::optional<double> ended_after;  // seconds: when the step was over for all
+  double expected = 0;                // the same of the next step, by the last ones; 0: not known
+  bool free = false;                  // this step ends when it ends
   runtime::Event over{"the end of the step", runtime::Event::Kind::kRare};
   runtime::Event news{"the next step", runtime::Event::Kind::kRare};
 };
@@ -46,6 +49,33 @@ bool StepEnd::State::is_over() const {
     if (!self.lost(rank)) ++living;
   }
   return others_done >= std::min(rules.trigger.finishers, living);
+}
+
+void StepEnd::State::look() {
+  if (step == 0 || ended_after || !is_over()) return;
+  ended_after = seconds_of(self.now() - begun);
+  if (computing) over.set();
+}
+
+// It rises at once and falls slowly, so that a lucky step does not cut off the next ones. After a step that nobody
+// has finished, because the fastest have become slower, everybody goes on to the end.
+void StepEnd::State::learn() {
+  constexpr double kWeightOfLast = 0.3;
+  free = !ended_after;
+  if (rules.trigger.kind == Trigger::Kind::kDeadline) {
+    expected = seconds_of(rules.trigger.deadline);
+  } else if (ended_after) {
+    expected = std::max(*ended_after, expected + kWeightOfLast * (*ended_after - expected));
+  }
+}
+
+// The first piece is always begun: without it the worker would have no part in the step.
+bool StepEnd::State::has_no_time() const {
+  if (expected == 0 || free || rules.trigger.kind == Trigger::Kind::kAll) return false;
+  const double piece = seconds_of(self.now() - begun) / self.pieces();
+  const double worth = expected / (rules.pieces * self.workers());
+  const bool sets_the_pace = piece * rules.pieces <= expected + worth;
+  return !sets_the_pace && piece * (self.pieces() + 1) > expected + worth;
 }
 
 Task<> StepEnd::State::listen(std::shared_ptr<State> state) {
@@ -67,7 +97,7 @@ Task<> StepEnd::State::listen(std::shared_ptr<State> state) {
 // A step may end, and the next begin, while this sleeps for the one before.
 Task<> StepEnd::State::watch_time(std::shared_ptr<State> state) {
   for (;;) {
-    while (state->step == 0 || state->over.is_set()) co_await state->news;
+    while (!state->computing || state->over.is_set()) co_await state->news;
     co_await runtime::sleep_until(state->begun + state->rules.trigger.deadline);
     state->look();
   }
@@ -79,18 +109,22 @@ StepEnd::StepEnd(Worker& self, const Rules& rules, StepListener* also)
   plan_.listener = this;
   if (self.workers() == 1) return;
   plan_.outlasts_data = true;
-  plan_.stop = [state = state_.get()] { return state->is_over(); };
-  if (rules.drop) plan_.drop = &state_->over;
+  const bool avoid = rules.late == Late::kAvoid, drop = rules.late == Late::kDrop;
+  plan_.stop = [state = state_.get(), avoid] { return state->is_over() || (avoid && state->has_no_time()); };
+  if (drop) plan_.drop = &state_->over;
   if (rules.trigger.kind == Trigger::Kind::kFinishers) self.beside(State::listen(state_), "ends of steps");
-  const bool timed = rules.drop && rules.trigger.kind == Trigger::Kind::kDeadline;
+  const bool timed = drop && rules.trigger.kind == Trigger::Kind::kDeadline;
   if (timed) self.beside(State::watch_time(state_), "deadlines");
 }
 
-StepEnd::~StepEnd() { state_->step = 0; }
+StepEnd::~StepEnd() { state_->computing = false; }
 
 void StepEnd::begins() {
+  if (state_->step > 0) state_->learn();
   state_->step = self_.step();
+  state_->computing = true;
   state_->begun = self_.now();
+  state_->ended_after.reset();
   state_->over.reset();
   state_->look();
   state_->news.pulse();
@@ -102,10 +136,13 @@ Task<> StepEnd::settle() {
 }
 
 void StepEnd::computed() {
-  const std::uint64_t step = std::exchange(state_->step, 0);
-  const bool wanted = state_->rules.trigger.kind == Trigger::Kind::kFinishers;
-  if (!wanted || self_.pieces() < plan_.pieces) return;
-  const Bytes message = ByteWriter::message().put(step).take();
+  state_->computing = false;
+  const bool finished = self_.pieces() == plan_.pieces;
+  if (!finished || state_->rules.trigger.kind != Trigger::Kind::kFinishers) return;
+  if (state_->rules.trigger.finishers == 1 && !state_->ended_after) {
+    state_->ended_after = seconds_of(self_.now() - state_->begun);
+  }
+  const Bytes message = ByteWriter::message().put(state_->step).take();
   const collective::SharedGroup everyone = self_.everyone();
   for (const Rank rank : everyone.ranks()) {
     if (rank != self_.rank()) state_->sender.send(rank, tag_of(Channel::kFinished), message);

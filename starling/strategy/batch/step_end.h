@@ -5,7 +5,10 @@
 // between two pieces. A message for a step implies all earlier ones, so one that comes late does no harm. With
 // a deadline every worker looks at its own clock.
 //
-// A piece that is under way when the step ends is finished, or dropped.
+// A piece that is under way when the step ends is finished, or dropped. Or it is not begun (ours): a worker that
+// knows how long its pieces take, and when the last steps ended, leaves out a piece that would end so much later
+// that the others' waiting costs more than it is worth: with n workers and K pieces, more than the n K-th part of
+// the step.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +21,11 @@ namespace starling::strategy {
 
 class StepEnd final : public StepListener {
  public:
+  enum class Late { kAvoid, kFinish, kDrop };  // the piece under way
   struct Rules {
     int pieces = 8;
     Trigger trigger;
-    bool drop = false;  // the piece under way
+    Late late = Late::kAvoid;
   };
 
   // One per worker and run, from its strategy. `also`, if any, learns of the step too; it does not work by

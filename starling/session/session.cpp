@@ -43,7 +43,7 @@ Session::~Session() {
 }
 
 std::span<float> Session::parameters() { return floats(engine_->worker().parameters()); }
-std::span<float> Session::gradients() { return floats(engine_->worker().gradients()); }
+std::span<float> Session::gradients() { return floats(engine_->worker().program_gradients()); }
 
 bool Session::next() {
   while (!over_) {

@@ -75,11 +75,11 @@ class Session {
   bool next();
   // Between next() and computed(): the step that the batch belongs to, counted from 1.
   std::uint64_t step() const { return step_; }
-  // The same: whether the batch that was computed last has to be computed again. The strategy cut off the step
-  // while it was computed, and has not used it.
+  // The same: whether the batch that was computed last has to be computed again. The strategy cut off the
+  // step while it was computed, and has not used it.
   bool again() const { return again_; }
-  // The same: this worker's part of the global batch, which consists of the shares of all workers with the same
-  // number; none: its share. Then batches must not be declared to be equal.
+  // The same: this worker's part of the global batch, which consists of the shares of all workers with the
+  // same number; none: its share. Then batches must not be declared to be equal.
   std::optional<strategy::Portion> portion() const { return portion_; }
   // Between next() and computed(): what to compute, in an epoch of so many batches, the same on all workers.
   // Each call takes a share. May wait for the coordinator; throws what the engine threw.

@@ -79,7 +79,8 @@ class AgreedExchange {
   // the next reports, if another member has it.
   Task<> recover_by(const ExchangeTerms& terms, Lane lane, std::uint64_t number, Data result, Work work);
 
-  // The next exchange of a lane whose exchanges are not numbered elsewhere. Repeats it until it has taken place.
+  // The next exchange of a lane whose exchanges are not numbered elsewhere. Repeats it until it has taken
+  // place.
   Task<> in_lane(Lane lane, Data result, TaggedWork work);
   // In lane 0: for exchanges that follow one another.
   Task<> in_order(Data result, TaggedWork work) { return in_lane(0, result, std::move(work)); }

@@ -87,19 +87,19 @@ StrategyEntry dear_row() {
       .name = "dear",
       .summary =
           "synchronous SGD: gradients are reduce-scattered during backward, gathered during the next forward",
-      .options = balanced({OptionSpec::choice("algorithm", {"auto", "ring", "halving", "hierarchical"},
-                                     "of both halves; auto: direct on shared memory, hierarchical where "
-                                     "workers share hosts, halving where they are a power of two, else ring"),
-                  fusion_option("largest size of a bucket; default: 25m; auto: tuned while training"),
-                  OptionSpec::size_of("edge", "256k", "size of the buckets at both ends of the model"),
-                  OptionSpec::size_of("front", "32k",
-                                      "the foremost sections up to this size are all-reduced at once; not on "
-                                      "shared memory or with an algorithm"),
-                  window_option(),
-                  OptionSpec::choice(
-                      "gather", {"auto", "weights", "gradients"},
-                      "weights: each worker updates its slice; gradients: each updates all; auto: "
-                      "weights if the optimiser can be cut in slices")}),
+      .options = balanced(
+          {OptionSpec::choice("algorithm", {"auto", "ring", "halving", "hierarchical"},
+                              "of both halves; auto: direct on shared memory, hierarchical where "
+                              "workers share hosts, halving where they are a power of two, else ring"),
+           fusion_option("largest size of a bucket; default: 25m; auto: tuned while training"),
+           OptionSpec::size_of("edge", "256k", "size of the buckets at both ends of the model"),
+           OptionSpec::size_of("front", "32k",
+                               "the foremost sections up to this size are all-reduced at once; not on "
+                               "shared memory or with an algorithm"),
+           window_option(),
+           OptionSpec::choice("gather", {"auto", "weights", "gradients"},
+                              "weights: each worker updates its slice; gradients: each updates all; auto: "
+                              "weights if the optimiser can be cut in slices")}),
       .promises = {.on_loss = OnLoss::kGoesOn,
                    .needs_all = true,
                    .conserves_mean = false,

@@ -83,9 +83,10 @@ LocalSgd::LocalSgd(const Options& options, int workers)
       by_speed_(options.text("period-by") == "speed"),
       balance_(balance_rules(options, "local-sgd", workers)) {
   if (balance_.by_speed && rules_.delay > 0) {
-    throw InvalidArgument(concat("strategy local-sgd, option delay: ", rules_.delay,
-                                 "; allowed with balance=speed: 0, since the weights of a mean are known at the "
-                                 "end of a window"));
+    throw InvalidArgument(
+        concat("strategy local-sgd, option delay: ", rules_.delay,
+               "; allowed with balance=speed: 0, since the weights of a mean are known at the "
+               "end of a window"));
   }
   if (by_speed_ && rules_.delay > 0) {
     throw InvalidArgument(concat("strategy local-sgd, option delay: ", rules_.delay,

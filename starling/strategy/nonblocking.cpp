@@ -95,20 +95,21 @@ StrategyEntry nonblocking_row() {
   return {
       .name = "nonblocking",
       .summary = "synchronous SGD that ends a step when the first worker has finished its batch",
-      .options = {OptionSpec::integer("pieces", 8, 1, 4096, "pieces of a batch"),
-                  OptionSpec::text("trigger", "first",
-                                   "what ends a step: first, quorum:WORKERS that have finished, deadline:TIME, "
-                                   "all: that everybody has"),
-                  OptionSpec::choice("late", {"avoid", "finish", "drop"},
-                                     "the piece that is under way when the step ends; avoid: is not begun if it "
-                                     "is expected to cost more than it brings; drop: is computed again in the "
-                                     "next step"),
-                  OptionSpec::choice("weights", {"samples", "workers"},
-                                     "of gradients in the mean: by samples used, or equal"),
-                  OptionSpec::choice("scale", {"none", "pieces"},
-                                     "pieces: the gradient is multiplied by the share of the pieces that were "
-                                     "used"),
-                  algorithm_option()},
+      .options =
+          {OptionSpec::integer("pieces", 8, 1, 4096, "pieces of a batch"),
+           OptionSpec::text("trigger", "first",
+                            "what ends a step: first, quorum:WORKERS that have finished, deadline:TIME, "
+                            "all: that everybody has"),
+           OptionSpec::choice("late", {"avoid", "finish", "drop"},
+                              "the piece that is under way when the step ends; avoid: is not begun if it "
+                              "is expected to cost more than it brings; drop: is computed again in the "
+                              "next step"),
+           OptionSpec::choice("weights", {"samples", "workers"},
+                              "of gradients in the mean: by samples used, or equal"),
+           OptionSpec::choice("scale", {"none", "pieces"},
+                              "pieces: the gradient is multiplied by the share of the pieces that were "
+                              "used"),
+           algorithm_option()},
       .promises = {.on_loss = OnLoss::kGoesOn,
                    .needs_all = true,
                    .conserves_mean = true,

@@ -1,12 +1,12 @@
-// Non-blocking SGD ("Non-blocking SGD", arXiv 2211.00889; Anytime Minibatch, ICLR'19, is its ancestor): the batch is
-// cut in K pieces, whose gradients add up. When the first worker has finished its K, all of them update from
-// what they have finished:
+// Non-blocking SGD ("Non-blocking SGD", arXiv 2211.00889; Anytime Minibatch, ICLR'19, is its ancestor): the
+// batch is cut in K pieces, whose gradients add up. When the first worker has finished its K, all of them
+// update from what they have finished:
 //
 //   x <- x - eta (sum_i A_i) / (sum_i m_i)      A_i = sum of the gradients of m_i <= K pieces, all taken at x
 //
-// No gradient is stale, and no worker is waited for longer than one of its pieces takes. A step takes the time
-// of the fastest worker's batch, plus at most one piece of the slowest, plus that of the exchange. What a
-// worker has not computed it computes in the next step: pieces are given out by demand, each once an epoch.
+// No gradient is stale, and no worker is waited for longer than one of its pieces takes. A step takes the
+// time of the fastest worker's batch, plus at most one piece of the slowest, plus that of the exchange. What
+// a worker has not computed it computes in the next step: pieces are given out by demand, each once an epoch.
 //
 // The exchange is that of another strategy:
 //   ring    the gradients of all are averaged (allreduce.h); all models stay equal
@@ -35,7 +35,7 @@ class NonBlocking final : public Strategy {
   StepEnd::Rules rules_;
   collective::Choice algorithm_;
   bool weigh_workers_;  // equally, however many samples they have used
-  bool by_pieces_;  // scales the gradient
+  bool by_pieces_;      // scales the gradient
 };
 
 StrategyEntry nonblocking_row();

@@ -31,9 +31,9 @@ std::string text_of(const Map& options) {
 
 const std::vector<StrategyEntry>& registry() {
   static const std::vector<StrategyEntry> rows{
-      allreduce_row(), dear_row(),    local_sgd_row(), noloco_row(),  ps_row(),        dpsgd_row(),
-      adpsgd_row(),    ripples_row(), easgd_row(),     ea_wild_row(), async_sgd_row(), hogwild_row(),
-      nonblocking_row()};
+      allreduce_row(), dear_row(),    local_sgd_row(),  noloco_row(), ps_row(),
+      dpsgd_row(),     adpsgd_row(),  ripples_row(),    easgd_row(),  ea_wild_row(),
+      async_sgd_row(), hogwild_row(), nonblocking_row()};
   return rows;
 }
 

@@ -47,9 +47,9 @@ struct StrategyEntry {
   std::function<std::optional<std::uint64_t>(const Options&, const Shape&, Rank)> bytes_sent = {};
   // Whether with these options all workers' models have the same bits between two steps; none: never.
   std::function<bool(const Options&)> equal_models = {};
-  // Whether with these options models do not only become plain means of others: means are weighted by samples,
-  // or something else that the strategy has, a momentum or a centre, moves the models. Then means are not preserved, and a run of one worker is
-  // not plain SGD; none: never.
+  // Whether with these options models do not only become plain means of others: means are weighted by
+  // samples, or something else that the strategy has, a momentum or a centre, moves the models. Then means
+  // are not preserved, and a run of one worker is not plain SGD; none: never.
   std::function<bool(const Options&)> moves_models = {};
   // Whether with these options all workers must be on one host, without emulated links; none: never.
   std::function<bool(const Options&)> needs_one_host = {};

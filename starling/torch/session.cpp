@@ -81,7 +81,8 @@ std::uint64_t lowest_of_workers(join::RunContext& context, std::uint64_t step) {
 
 ResumePosition::Shares shares_of(const SessionOptions& options, const strategy::Strategy& strategy) {
   if (!options.dynamic_shards) return ResumePosition::Shares::kEqual;
-  return strategy.lockstep() && strategy.pieces() == 1 ? ResumePosition::Shares::kDynamicLockstep : ResumePosition::Shares::kDynamic;
+  return strategy.lockstep() && strategy.pieces() == 1 ? ResumePosition::Shares::kDynamicLockstep
+                                                       : ResumePosition::Shares::kDynamic;
 }
 
 }  // namespace
@@ -220,9 +221,9 @@ Session::Session(SessionOptions options, ::torch::nn::Module& module, ::torch::o
                                     parts.files->resumed()->server, parts.files->resumed_from_another()};
     engine.own_models = true;
   }
-  parts.position = ResumePosition(parts.files->resumed_steps(), environment.rank, environment.workers,
-                                  shares_of(parts.options, parts.context.strategy()),
-                                  parts.files->resumed_position());
+  parts.position =
+      ResumePosition(parts.files->resumed_steps(), environment.rank, environment.workers,
+                     shares_of(parts.options, parts.context.strategy()), parts.files->resumed_position());
   if (parts.options.emulate) {
     parts.emulator.emplace(
         *parts.options.emulate, environment.rank, parts.options.pace,

@@ -86,8 +86,8 @@ class Session {
   // The number of pieces that the strategy cuts a batch in. More than one: a step has as many of them as fit.
   // Then shards are dynamic, and shard() gives out pieces instead of batches.
   std::uint64_t pieces() const;
-  // For programs that fetch their data themselves: whether the piece that was computed last has to be computed
-  // again, before another share is taken. The strategy has dropped it.
+  // For programs that fetch their data themselves: whether the piece that was computed last has to be
+  // computed again, before another share is taken. The strategy has dropped it.
   bool again() const;
   // The next batch of an epoch for programs that fetch their data themselves; with pieces, the next of
   // pieces() times as many. Each call takes a share.
@@ -95,8 +95,8 @@ class Session {
   // In a run that resumes, before the first share of an epoch: how many of its shares this worker has had.
   // None: all, and the question is then for the epoch after.
   std::optional<std::uint64_t> shares_trained(std::uint64_t batches);
-  // The same: this worker's part of the global batch, where the strategy divides it by speed; shard() follows it.
-  // The global batch is what all workers' shares with the same number have together.
+  // The same: this worker's part of the global batch, where the strategy divides it by speed; shard() follows
+  // it. The global batch is what all workers' shares with the same number have together.
   std::optional<strategy::Portion> portion() const;
   // How many samples the next step has, before its backward pass, and what part of a batch that is, which the
   // emulation of a speed needs to know; shard() says it by itself.

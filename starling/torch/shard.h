@@ -35,7 +35,8 @@ template <class Batch>
 Batch part_of(const Batch& batch, Slice slice) {
   if constexpr (requires { batch.data.size(0); }) {
     const auto cut = [&](const auto& tensor) {
-      return tensor.narrow(0, static_cast<std::int64_t>(slice.begin), static_cast<std::int64_t>(slice.size()));
+      return tensor.narrow(0, static_cast<std::int64_t>(slice.begin),
+                           static_cast<std::int64_t>(slice.size()));
     };
     Batch part = batch;
     part.data = cut(batch.data);
@@ -61,7 +62,8 @@ Batch joined(const std::vector<Batch>& parts) {
     whole.data = ::torch::cat(data);
     if constexpr (requires { whole.target.size(0); }) whole.target = ::torch::cat(targets);
   } else {
-    for (std::size_t i = 1; i < parts.size(); ++i) whole.insert(whole.end(), parts[i].begin(), parts[i].end());
+    for (std::size_t i = 1; i < parts.size(); ++i)
+      whole.insert(whole.end(), parts[i].begin(), parts[i].end());
   }
   return whole;
 }
@@ -229,8 +231,8 @@ class Shard {
     }
   }
 
-  // The shares that a worker gets ascend, so a loader's batch is kept for the pieces that may follow. One that
-  // has fewer samples than pieces has empty pieces, which are no batch.
+  // The shares that a worker gets ascend, so a loader's batch is kept for the pieces that may follow. One
+  // that has fewer samples than pieces has empty pieces, which are no batch.
   void take(std::uint64_t share) {
     const std::uint64_t pieces = session().pieces(), number = share / pieces;
     while (next_ <= number && (whole_ = pull())) {
@@ -255,7 +257,7 @@ class Shard {
   std::optional<Batch> batch_;
   std::optional<Batch> whole_;  // the loader's batch that batch_ is a piece of
   std::uint64_t piece_ = 0;
-  double usual_ = 1;  // samples of a batch
+  double usual_ = 1;             // samples of a batch
   bool trained_before_ = false;  // the whole epoch
 };
 

@@ -61,7 +61,7 @@ class Trainer {
   const TrainListener& listener_;
   std::shared_ptr<Model> model_;
   TensorBatches batches_;
-  std::uint64_t pieces_;  // of a batch
+  std::uint64_t pieces_;              // of a batch
   std::atomic<bool> enough_ = false;  // a target is reached
   AccuracyCurve curve_;
   optim::Schedule schedule_;
@@ -194,7 +194,8 @@ std::span<const std::uint32_t> Trainer::samples_of(const Share& share) const {
     return global.subspan(own.begin, own.size());
   }
   const std::size_t begin = share.batch / pieces_ * options_.batch;
-  const std::span<const std::uint32_t> batch = all.subspan(begin, std::min(options_.batch, all.size() - begin));
+  const std::span<const std::uint32_t> batch =
+      all.subspan(begin, std::min(options_.batch, all.size() - begin));
   const Slice piece = slice_of(batch.size(), pieces_, share.batch % pieces_);
   return batch.subspan(piece.begin, piece.size());
 }

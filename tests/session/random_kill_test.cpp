@@ -93,6 +93,12 @@ TEST(RandomKill, ElasticWorkersGoOn) {
   kill_some("ea-wild", {{}});
 }
 
+TEST(RandomKill, WorkersThatDivideBatchesGoOn) {
+  kill_some("nonblocking", {{}, {{"late", "drop"}}, {{"trigger", "quorum:3"}}});
+  kill_some("allreduce", {{{"balance", "speed"}}});
+  kill_some("dear", {{{"balance", "speed"}}});
+}
+
 TEST(RandomKill, WorkersOfOneModelGoOn) { kill_some("hogwild", {{}}); }
 
 }  // namespace

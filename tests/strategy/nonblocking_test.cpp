@@ -62,7 +62,8 @@ TEST(NonBlocking, EqualWorkersMakeTheStepsOfAllReduce) {
 }
 
 TEST(NonBlocking, EqualWorkersLeaveNothingOut) {
-  const Outcome first = run_to_end(nonblocking({}, 4)), all = run_to_end(nonblocking({{"trigger", "all"}}, 4));
+  const Outcome first = run_to_end(nonblocking({}, 4)),
+                all = run_to_end(nonblocking({{"trigger", "all"}}, 4));
   EXPECT_EQ(first.models, all.models);
   EXPECT_EQ(first.run.ranks[3].journal.samples, all.run.ranks[0].journal.samples);
   EXPECT_NEAR(seconds(first.run), 20, 1e-5);
@@ -76,8 +77,9 @@ TEST(NonBlocking, OneSlowWorkerCostsOneOfItsPieces) {
     double step;
     std::size_t pieces;
   };
-  for (const Case& expected : {Case{3, "finish", 1.125, 3}, Case{5, "finish", 1.25, 2}, Case{20, "finish", 2.5, 1},
-                               Case{3, "drop", 1, 2}, Case{5, "drop", 1, 1}, Case{20, "drop", 1, 0}}) {
+  for (const Case& expected :
+       {Case{3, "finish", 1.125, 3}, Case{5, "finish", 1.25, 2}, Case{20, "finish", 2.5, 1},
+        Case{3, "drop", 1, 2}, Case{5, "drop", 1, 1}, Case{20, "drop", 1, 0}}) {
     sim::Simulation simulation = nonblocking({{"late", expected.late}}, 8, 10);
     simulation.cluster.workers[0].speed = 1 / expected.slow;
     const auto versions = std::make_shared<Versions>(16);
@@ -85,22 +87,25 @@ TEST(NonBlocking, OneSlowWorkerCostsOneOfItsPieces) {
     simulation.optimizer.learning_rate = 1;
     const record::RunRecord run = sim::simulate(simulation);
     EXPECT_NEAR(seconds(run), 10 * expected.step, 1e-6) << expected.slow << " " << expected.late;
-    EXPECT_EQ(run.ranks[0].journal.samples, 10 * 2 * expected.pieces) << expected.slow << " " << expected.late;
+    EXPECT_EQ(run.ranks[0].journal.samples, 10 * 2 * expected.pieces)
+        << expected.slow << " " << expected.late;
     EXPECT_EQ(run.ranks[5].journal.samples, 10U * 16);
   }
 }
 
-// Worker 0 needs 2 / 8 for a piece, and so has time for three in the step of 1 of the others. When it knows that, no
-// step takes longer. A worker without time for any piece takes part with one.
+// Worker 0 needs 2 / 8 for a piece, and so has time for three in the step of 1 of the others. When it knows
+// that, no step takes longer. A worker without time for any piece takes part with one.
 TEST(NonBlocking, APieceThatWouldBeLateIsNotBegun) {
-  for (const auto& [slow, step, pieces] : {std::tuple{2.1, 1.0, 3U}, std::tuple{5.0, 1.0, 1U}, std::tuple{20.0, 2.5, 1U}}) {
+  for (const auto& [slow, step, pieces] :
+       {std::tuple{2.1, 1.0, 3U}, std::tuple{5.0, 1.0, 1U}, std::tuple{20.0, 2.5, 1U}}) {
     sim::Simulation simulation = nonblocking({}, 8, 11);
     simulation.cluster.workers[0].speed = 1 / slow;
     const double first = slow / 8 * std::ceil(8 / slow);
     const record::RunRecord run = sim::simulate(simulation);
     EXPECT_NEAR(seconds(run), first + 10 * step, 1e-5) << slow;
     const std::uint64_t whole = run.ranks[1].journal.samples / 11;
-    EXPECT_EQ(run.ranks[0].journal.samples, (10 * pieces + std::lround(std::ceil(8 / slow))) * whole / 8) << slow;
+    EXPECT_EQ(run.ranks[0].journal.samples, (10 * pieces + std::lround(std::ceil(8 / slow))) * whole / 8)
+        << slow;
   }
 }
 
@@ -127,7 +132,8 @@ TEST(NonBlocking, NoGradientIsStale) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
       sim::Simulation simulation = nonblocking({{"late", late}}, 5, 12);
       simulation.seed = seed;
-      for (auto& worker : simulation.cluster.workers) worker.jitter = {cluster::Jitter::Kind::kLognormal, 0.7, 0};
+      for (auto& worker : simulation.cluster.workers)
+        worker.jitter = {cluster::Jitter::Kind::kLognormal, 0.7, 0};
       const auto versions = std::make_shared<Versions>(16);
       simulation.workload = versions;
       simulation.optimizer.learning_rate = 1;
@@ -149,7 +155,8 @@ TEST(NonBlocking, NoGradientIsStale) {
 // The mean over samples, or over workers.
 TEST(NonBlocking, WeighsSamplesOrWorkers) {
   for (const bool workers : {false, true}) {
-    sim::Simulation simulation = nonblocking({{"pieces", "4"}, {"weights", workers ? "workers" : "samples"}}, 2, 1);
+    sim::Simulation simulation =
+        nonblocking({{"pieces", "4"}, {"weights", workers ? "workers" : "samples"}}, 2, 1);
     simulation.cluster.workers[0].speed = 1 / 2.5;  // finishes 2 of 4 pieces
     simulation.workload = testing::signatures(2, 16);
     simulation.optimizer.learning_rate = 1;
@@ -213,12 +220,11 @@ TEST(NonBlocking, TenThousandClustersWithoutADeadlock) {
   for (std::uint64_t seed = 1; seed <= 10'000; ++seed) {
     Random random(seed);
     const int workers = random.between(2, 5);
-    sim::Simulation simulation =
-        simulation_of("nonblocking",
-                      {{"pieces", std::to_string(random.between(1, 5))},
-                       {"trigger", triggers[random.below(4)]},
-                       {"late", lates[random.below(3)]}},
-                      workers);
+    sim::Simulation simulation = simulation_of("nonblocking",
+                                               {{"pieces", std::to_string(random.between(1, 5))},
+                                                {"trigger", triggers[random.below(4)]},
+                                                {"late", lates[random.below(3)]}},
+                                               workers);
     simulation.seed = seed;
     simulation.steps = 4;
     for (auto& worker : simulation.cluster.workers) {

@@ -142,8 +142,7 @@ Task<bool> RealWorker::next_batch(StepListener* listener, const StepPlan& plan) 
   forward_ = true;
   if (listener == nullptr) set_all_states(SectionState::kCurrent);
   wants_sections_.store(listener != nullptr, std::memory_order_relaxed);
-  requests_.ask(
-      {.kind = UserRequest::Kind::kBatch, .step = step_, .again = again, .portion = plan.portion});
+  requests_.ask({.kind = UserRequest::Kind::kBatch, .step = step_, .again = again, .portion = plan.portion});
   while (!answered_ && !dropped_) {
     if (drop != nullptr) {
       co_await runtime::when_any(wait_for(heard_), wait_for(*drop));

@@ -18,12 +18,12 @@ namespace starling::session {
 struct UserRequest {
   enum class Kind { kBatch, kUpdate, kCall, kThrough, kEnd };
   Kind kind = Kind::kBatch;
-  Slice part = {};                  // kUpdate: of the model
-  std::uint64_t step = 0;           // kBatch, kUpdate: the parts of one step have the same number
-  bool again = false;               // kBatch: the last one, which was dropped
+  Slice part = {};         // kUpdate: of the model
+  std::uint64_t step = 0;  // kBatch, kUpdate: the parts of one step have the same number
+  bool again = false;      // kBatch: the last one, which was dropped
   std::optional<strategy::Portion> portion = {};  // kBatch: of the global batch
-  double learning_rate = 0;         // kUpdate: of that step
-  std::function<void()> call = {};  // kCall
+  double learning_rate = 0;                       // kUpdate: of that step
+  std::function<void()> call = {};                // kCall
 };
 
 // One request at a time: the engine makes the next only after the last one was answered.

@@ -11,9 +11,9 @@ namespace starling::strategy {
 
 namespace {
 
-constexpr double kHysteresis = 0.04;       // of a part
-constexpr std::uint64_t kEveryStep = 16;   // steps after which speeds are told at first,
-constexpr std::uint64_t kSometimes = 4;    // and then after so many
+constexpr double kHysteresis = 0.04;      // of a part
+constexpr std::uint64_t kEveryStep = 16;  // steps after which speeds are told at first,
+constexpr std::uint64_t kSometimes = 4;   // and then after so many
 constexpr double kMostSamples = 1e9;
 // Of its own: a schedule's exchanges may be under way in the others.
 constexpr AgreedExchange::Lane kLane = AgreedExchange::Lane{1} << 27;
@@ -58,9 +58,10 @@ void round_parts(std::vector<double>& parts, const std::vector<double>& most, do
 }  // namespace
 
 std::vector<OptionSpec> balanced(std::vector<OptionSpec> options, const std::string& condition) {
-  OptionSpec balance = OptionSpec::choice("balance", {"none", "speed"},
-                                          "speed: each worker's part of the global batch is in proportion to its "
-                                          "speed");
+  OptionSpec balance =
+      OptionSpec::choice("balance", {"none", "speed"},
+                         "speed: each worker's part of the global batch is in proportion to its "
+                         "speed");
   OptionSpec most = OptionSpec::text("max-batch", "none",
                                      "the largest part of a worker, in samples: 64, or by rank 0:64,3:16");
   if (!condition.empty()) balance = std::move(balance).with(condition);
@@ -143,7 +144,8 @@ Task<> BatchBalance::step_computed() {
   if (now_.total > 0 && now_.steps > kEveryStep && now_.steps % kSometimes != 0) co_return;
   const std::span<float> numbers = floats(numbers_.data);
   std::ranges::fill(numbers, 0.0F);
-  numbers[static_cast<std::size_t>(self_.rank())] = now_.speed.known() ? static_cast<float>(now_.speed.seconds()) : -1;
+  numbers[static_cast<std::size_t>(self_.rank())] =
+      now_.speed.known() ? static_cast<float>(now_.speed.seconds()) : -1;
   numbers.back() = static_cast<float>(self_.samples());
   co_await agreed_.in_lane(kLane, numbers_.data, [this](const ExchangeTerms& terms, Tag) {
     return all_reduce(self_, terms.group, numbers_.data, collective::Reduction::sum(),

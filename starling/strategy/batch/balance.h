@@ -1,5 +1,5 @@
-// Batches in proportion to speed: the global batch, n times a worker's, stays what it is, and each worker gets
-// the part of it with which all finish at the same time.
+// Batches in proportion to speed: the global batch, n times a worker's, stays what it is, and each worker
+// gets the part of it with which all finish at the same time.
 //
 //   b_i = B v_i / sum_j v_j      v_i = samples per second of worker i, B = samples of the global batch
 //
@@ -8,8 +8,8 @@
 // (speed_estimate.h); all compute the same parts from the same numbers. Parts change when one of them is off
 // by more than a few percent, so that jitter does not move them all the time.
 //
-// A worker may have a limit, for its memory; the rest goes to the others. Every worker gets at least a sample.
-// The part of a worker that is lost goes to the others with the next division.
+// A worker may have a limit, for its memory; the rest goes to the others. Every worker gets at least a
+// sample. The part of a worker that is lost goes to the others with the next division.
 #pragma once
 
 #include <cstdint>

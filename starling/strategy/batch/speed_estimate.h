@@ -1,8 +1,8 @@
 // The time that a worker needs for a sample, from its last steps.
 //
-// The estimate is the mean over a window, which grows while the speed stays what it is. A change is noticed after
-// three steps: when all of them are off the estimate, on the same side, by more than the scatter of the window
-// explains. Then the window begins anew, with these three.
+// The estimate is the mean over a window, which grows while the speed stays what it is. A change is noticed
+// after three steps: when all of them are off the estimate, on the same side, by more than the scatter of the
+// window explains. Then the window begins anew, with these three.
 #pragma once
 
 #include <cstdint>

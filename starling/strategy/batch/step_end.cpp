@@ -57,8 +57,8 @@ void StepEnd::State::look() {
   if (computing) over.set();
 }
 
-// It rises at once and falls slowly, so that a lucky step does not cut off the next ones. After a step that nobody
-// has finished, because the fastest have become slower, everybody goes on to the end.
+// It rises at once and falls slowly, so that a lucky step does not cut off the next ones. After a step that
+// nobody has finished, because the fastest have become slower, everybody goes on to the end.
 void StepEnd::State::learn() {
   constexpr double kWeightOfLast = 0.3;
   free = !ended_after;

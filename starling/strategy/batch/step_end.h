@@ -2,13 +2,13 @@
 // others have finished theirs.
 //
 // A worker that finishes tells all others, by a small message with the number of the step. The others look
-// between two pieces. A message for a step implies all earlier ones, so one that comes late does no harm. With
-// a deadline every worker looks at its own clock.
+// between two pieces. A message for a step implies all earlier ones, so one that comes late does no harm.
+// With a deadline every worker looks at its own clock.
 //
-// A piece that is under way when the step ends is finished, or dropped. Or it is not begun (ours): a worker that
-// knows how long its pieces take, and when the last steps ended, leaves out a piece that would end so much later
-// that the others' waiting costs more than it is worth: with n workers and K pieces, more than the n K-th part of
-// the step.
+// A piece that is under way when the step ends is finished, or dropped. Or it is not begun (ours): a worker
+// that knows how long its pieces take, and when the last steps ended, leaves out a piece that would end so
+// much later that the others' waiting costs more than it is worth: with n workers and K pieces, more than the
+// n K-th part of the step.
 #pragma once
 
 #include <cstdint>

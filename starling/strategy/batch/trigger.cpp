@@ -27,8 +27,8 @@ Trigger parse_trigger(std::string_view text, std::string_view what) {
     const Duration deadline = parse_duration(value, concat(what, " deadline"));
     if (deadline > Duration(0)) return {.kind = Trigger::Kind::kDeadline, .deadline = deadline};
   }
-  throw InvalidArgument(concat(what, ": '", text,
-                               "' is not a trigger; allowed: first, quorum:WORKERS, deadline:TIME (above 0), all"));
+  throw InvalidArgument(concat(
+      what, ": '", text, "' is not a trigger; allowed: first, quorum:WORKERS, deadline:TIME (above 0), all"));
 }
 
 }  // namespace starling::strategy

@@ -80,12 +80,11 @@ sim::Simulation with_slow_worker(const std::string& strategy, OptionTexts option
 // The first step takes 4 s; then the parts are known, to whole samples. Together the workers have a speed of
 // 7.25, so a step could take 8 / 7.25 s.
 TEST(BatchBalance, NobodyWaitsForASlowWorker) {
-  for (const auto& [strategy, options] :
-       {std::pair<std::string, OptionTexts>{"allreduce", {}},
-        {"allreduce", {{"schedule", "ddp"}}},
-        {"allreduce", {{"schedule", "priority"}}},
-        {"dear", {}},
-        {"local-sgd", {{"period", "4"}}}}) {
+  for (const auto& [strategy, options] : {std::pair<std::string, OptionTexts>{"allreduce", {}},
+                                          {"allreduce", {{"schedule", "ddp"}}},
+                                          {"allreduce", {{"schedule", "priority"}}},
+                                          {"dear", {}},
+                                          {"local-sgd", {{"period", "4"}}}}) {
     const sim::Simulation simulation = with_slow_worker(strategy, options);
     const record::RunRecord run = sim::simulate(simulation);
     EXPECT_LT(seconds_of(run.duration), 4 + 59 * 8 / 7.25 * 1.08) << strategy;
@@ -108,8 +107,8 @@ TEST(BatchBalance, FollowsAChangeOfSpeed) {
   EXPECT_GT(seconds, 40 + 60 * 8 / 7.25 * 0.98);
 }
 
-// An update is the sum over all samples by their number, whoever computed them: with gradients that do not depend
-// on the sample, the mean of the workers' by their parts.
+// An update is the sum over all samples by their number, whoever computed them: with gradients that do not
+// depend on the sample, the mean of the workers' by their parts.
 TEST(BatchBalance, WeighsGradientsBySamples) {
   sim::Simulation simulation = with_slow_worker("allreduce", {});
   simulation.workload = testing::signatures(8, 16);

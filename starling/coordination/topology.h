@@ -34,6 +34,8 @@ class Graph {
 
   bool connected() const { return unreached().empty(); }
 
+  friend bool operator==(const Graph&, const Graph&) = default;
+
  private:
   std::vector<Group> neighbours_;
 };

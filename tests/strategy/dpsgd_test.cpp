@@ -27,6 +27,9 @@ TEST(Dpsgd, ConsensusFallsAtTheRateOfTheSecondEigenvalue) {
   EXPECT_NEAR(distance_after(31, {}, 8) / distance_after(30, {}, 8), 0.80474, 1e-3);
   EXPECT_NEAR(distance_after(13, {}, 5) / distance_after(12, {}, 5), (1 + 2 * std::cos(2 * M_PI / 5)) / 3,
               2e-2);
+  EXPECT_NEAR(
+      distance_after(31, {{"weights", "laplacian"}}, 8) / distance_after(30, {{"weights", "laplacian"}}, 8),
+      0.74452, 1e-3);
 }
 
 TEST(Dpsgd, CompleteGraphIsInConsensusAfterOneStep) {

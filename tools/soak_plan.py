@@ -3,8 +3,8 @@
 import random
 from dataclasses import dataclass
 
-STRATEGIES = ("allreduce", "dear", "local-sgd", "noloco", "ps", "dpsgd", "adpsgd", "ripples", "easgd", "ea-wild",
-              "async-sgd", "hogwild")  # all go on without any worker
+STRATEGIES = ("allreduce", "dear", "local-sgd", "noloco", "ps", "dpsgd", "matcha", "adpsgd", "ripples", "easgd",
+              "ea-wild", "async-sgd", "hogwild")  # all go on without any worker
 FEWEST_LEFT = 2  # workers
 
 STALL = 2.0  # seconds after which the ranks of a host end one of them that stands still

@@ -9,6 +9,7 @@
 #include "starling/strategy/easgd.h"
 #include "starling/strategy/hogwild.h"
 #include "starling/strategy/local_sgd.h"
+#include "starling/strategy/matcha.h"
 #include "starling/strategy/noloco.h"
 #include "starling/strategy/nonblocking.h"
 #include "starling/strategy/ps.h"
@@ -31,9 +32,9 @@ std::string text_of(const Map& options) {
 
 const std::vector<StrategyEntry>& registry() {
   static const std::vector<StrategyEntry> rows{
-      allreduce_row(), dear_row(),    local_sgd_row(),  noloco_row(), ps_row(),
-      dpsgd_row(),     adpsgd_row(),  ripples_row(),    easgd_row(),  ea_wild_row(),
-      async_sgd_row(), hogwild_row(), nonblocking_row()};
+      allreduce_row(), dear_row(),    local_sgd_row(), noloco_row(),  ps_row(),
+      dpsgd_row(),     matcha_row(),  adpsgd_row(),    ripples_row(), nonblocking_row(),
+      easgd_row(),     ea_wild_row(), async_sgd_row(), hogwild_row()};
   return rows;
 }
 

@@ -46,6 +46,8 @@ TEST(Golden, RunsEndInTheSameBits) {
   EXPECT_EQ(fingerprint_of("ps", {{"mode", "asp"}, {"scale", "none"}}), 0x2bf6987aed8d1d0dULL);
   EXPECT_EQ(fingerprint_of("ps", {{"backup", "1"}}), 0x27ab4a5ec752787bULL);
   EXPECT_EQ(fingerprint_of("dpsgd", {{"graph", "exponential"}}), 0x5e34809134e4e1afULL);
+  EXPECT_EQ(fingerprint_of("dpsgd", {{"weights", "laplacian"}}), 0x7a0a98962308fc14ULL);
+  EXPECT_EQ(fingerprint_of("matcha", {{"graph", "exponential"}}), 0x8d3bce7ac2d13338ULL);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "starling/coordination/group_client.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace starling::coordination {
@@ -72,12 +73,17 @@ void GroupClient::failed() {
 
 void GroupClient::handle(const GroupMessage& note) {
   if (note.verb == Verb::kCensus) return begin_census();
+  if (note.verb == Verb::kCall) {
+    called_ = std::max(called_, note.group.number);
+    return;
+  }
   asks_ = false;
   answer_ = note;
 }
 
-// An earlier answer that has not been used is void.
+// An earlier answer that has not been used is void, and so are calls: the group may be forgotten.
 void GroupClient::begin_census() {
+  called_ = 0;
   if (answer_) {
     if (answer_->verb == Verb::kGroup) given_ = answer_;
     answer_.reset();

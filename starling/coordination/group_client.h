@@ -14,6 +14,7 @@ class GroupClient final : public GeneratorChannel {
 
   runtime::Task<std::optional<GroupTurn>> next() override;
   runtime::Task<std::optional<GroupTurn>> next_before_leaving() override;
+  bool called() const override { return called_ > finished_; }
   std::uint64_t& count() override { return count_; }
   void finished() override;
   void failed() override;
@@ -29,6 +30,7 @@ class GroupClient final : public GeneratorChannel {
   Duration computed_{};         // at its last request
   std::uint64_t count_ = 0;     // synchronisations begun
   std::uint64_t finished_ = 0;  // number of the last group
+  std::uint64_t called_ = 0;    // number of the last group that it was called to
   bool more_ = false;           // more groups belong to this synchronisation
   bool through_ = false;        // with this synchronisation
   bool leaves_ = false;

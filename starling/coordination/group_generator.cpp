@@ -11,6 +11,15 @@ namespace starling::coordination {
 using runtime::Task;
 using Verb = GroupMessage::Verb;
 
+namespace {
+
+Verb verb_of(const GroupTable::Answer& answer) {
+  if (answer.call) return Verb::kCall;
+  return answer.group.number > 0 ? Verb::kGroup : Verb::kAlone;
+}
+
+}  // namespace
+
 std::vector<int> hosts_of(int workers, const HostOf& host_of) {
   std::vector<int> hosts(static_cast<std::size_t>(workers));
   for (Rank rank = 0; rank < workers; ++rank) hosts[static_cast<std::size_t>(rank)] = host_of(rank);
@@ -49,7 +58,8 @@ Task<> GroupGenerator::run() {
 std::unique_ptr<GroupTable> GroupGenerator::new_book() {
   if (setting_.rules.kind == GroupRules::Kind::kStatic) return nullptr;
   return std::make_unique<GroupTable>(hosts_of(workers(), setting_.host_of),
-                                      make_policy(setting_.rules, setting_.random.fork(epoch_)));
+                                      make_policy(setting_.rules, setting_.random.fork(epoch_)),
+                                      setting_.rules.calls);
 }
 
 GroupTable::Tally GroupGenerator::tally() const {
@@ -100,7 +110,7 @@ void GroupGenerator::handle(Rank from, const GroupMessage& note) {
 void GroupGenerator::carry(const GroupTable::Answers& answers, std::optional<Rank> because) {
   for (const GroupTable::Answer& answer : answers) {
     GroupMessage note;
-    note.verb = answer.group.number > 0 ? Verb::kGroup : Verb::kAlone;
+    note.verb = verb_of(answer);
     note.last = answer.last;
     note.weight = answer.weight;
     note.group = answer.group;

@@ -30,6 +30,7 @@ struct GroupMessage {
     // From the generator.
     kGroup,   // run `group`; `last`: then go on
     kAlone,   // go on without a group
+    kCall,    // others may wait for you in `group`, which you get when you synchronise
     kCensus,  // a worker is lost, or the generator is new: report your state. members: the lost
     kResume,  // static groups: go on; members: all changes of the schedule so far
   };

@@ -48,6 +48,8 @@ struct GroupRules {
   bool by_host = true;                             // smart: divide between and inside hosts
   Duration window = std::chrono::milliseconds(5);  // ready
   bool weigh_staleness = false;                    // ready
+  // A worker that still trains is told when it gets a group (GroupSource::called()). Not for kStatic.
+  bool calls = false;
 };
 
 // Not for kStatic, which needs no policy.

@@ -39,6 +39,10 @@ class GroupSource {
   // it calls next() again.
   virtual runtime::Task<std::optional<GroupTurn>> next_before_leaving() = 0;
 
+  // Whether this worker is in a group that it has not asked for yet, and where others may wait for it. Only
+  // where the rules say `calls`.
+  virtual bool called() const { return false; }
+
   // The outcome of the group that next() returned. A group fails because a member is lost.
   virtual void finished() = 0;
   virtual void failed() = 0;

@@ -7,8 +7,8 @@
 
 namespace starling::coordination {
 
-GroupTable::GroupTable(std::vector<int> host_of, std::unique_ptr<GroupPolicy> policy)
-    : roster_(std::move(host_of)), policy_(std::move(policy)), desks_(roster_.host_of.size()) {
+GroupTable::GroupTable(std::vector<int> host_of, std::unique_ptr<GroupPolicy> policy, bool calls)
+    : roster_(std::move(host_of)), policy_(std::move(policy)), calls_(calls), desks_(roster_.host_of.size()) {
   for (Rank worker = 0; worker < static_cast<Rank>(desks_.size()); ++worker) {
     roster_.present.insert(worker);
     roster_.idle.insert(worker);
@@ -114,7 +114,10 @@ void GroupTable::carry_out(const GroupPolicy::Decision& decision, Answers& answe
   }
   for (const GroupPolicy::Planned& planned : decision.groups) {
     for (const Rank member : planned.members) {
-      if (!desk(member).asking) continue;
+      if (!desk(member).asking) {
+        call(member, answers);
+        continue;
+      }
       desk(member).until = last_if(desk(member).groups.back());
       answer(member, answers);
     }
@@ -135,6 +138,13 @@ void GroupTable::answer(Rank worker, Answers& answers) {
                      .last = next.group->number >= desk.until,
                      .weight = next.weight,
                      .asked = desk.asked});
+}
+
+// One that is about to run the group, because it has just been answered, is called in vain.
+void GroupTable::call(Rank worker, Answers& answers) {
+  const Desk& desk = this->desk(worker);
+  if (!calls_ || desk.asking || desk.groups.empty()) return;
+  answers.push_back({.to = worker, .group = *desk.groups.back().group, .call = true, .asked = now_});
 }
 
 void GroupTable::go_on_alone(Rank worker, Answers& answers) {
@@ -161,7 +171,10 @@ GroupTable::Answers GroupTable::restore(const States& states, Time now) {
     desk(worker).asked = now;
   }
   for (Rank worker = 0; worker < static_cast<Rank>(states.size()); ++worker) {
-    if (!desk(worker).asking) continue;  // including workers that were answered meanwhile
+    if (!desk(worker).asking) {  // including workers that were answered meanwhile
+      call(worker, answers);
+      continue;
+    }
     if (roster_.present.has(worker) && desk(worker).groups.empty()) {
       synchronise(worker, answers);
     } else {

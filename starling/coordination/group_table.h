@@ -1,5 +1,6 @@
 // The generator's table: the groups, which of them each worker has to run next, and which workers wait for an
-// answer. It is the only source of the groups' numbers. It sends nothing: it returns the answers to be sent.
+// answer. It is the only source of the groups' numbers. It sends nothing: it returns the answers to be sent,
+// and the calls of workers that still train.
 //
 // Invariants: a worker's groups are in the order of their numbers; all members of a group get it in one
 // action. So the unfinished group with the smallest number is the next one of each of its members, which come
@@ -23,6 +24,7 @@ class GroupTable {
   struct Answer {
     Rank to = 0;
     IssuedGroup group;
+    bool call = false;  // the worker has not asked: the group is one that it will get
     bool last = true;
     double weight = 1;
     Time asked{};  // since when the worker has waited for this
@@ -43,8 +45,8 @@ class GroupTable {
     }
   };
 
-  // All workers are present.
-  GroupTable(std::vector<int> host_of, std::unique_ptr<GroupPolicy> policy);
+  // All workers are present. `calls`: those that get a group while they train are called.
+  GroupTable(std::vector<int> host_of, std::unique_ptr<GroupPolicy> policy, bool calls = false);
 
   // Handle kAsk, kLeave and kDone.
   Answers ask(Rank worker, const GroupMessage& note, Time now);
@@ -85,11 +87,13 @@ class GroupTable {
   // The last group of a synchronisation that extends to this one.
   std::uint64_t last_if(const Entry& entry) const;
   void answer(Rank worker, Answers& answers);
+  void call(Rank worker, Answers& answers);
   void go_on_alone(Rank worker, Answers& answers);
   void restore_groups(const States& states);
 
   WorkerRoster roster_;
   std::unique_ptr<GroupPolicy> policy_;
+  bool calls_;
   std::vector<Desk> desks_;
   std::uint64_t next_number_ = 1;
   std::optional<Time> due_;

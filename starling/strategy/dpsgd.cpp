@@ -34,13 +34,16 @@ Task<> run_dpsgd(Worker& self, const coordination::Graph& graph, MixingRule& rul
   }
 }
 
+OptionSpec graph_option(const std::string& fallback) {
+  return OptionSpec::text("graph", fallback,
+                          "ring, torus, hypercube, exponential, complete, or file:PATH with an edge a line");
+}
+
 StrategyEntry dpsgd_row() {
   return {
       .name = "dpsgd",
       .summary = "models are averaged with the neighbours in a graph, while the gradient is computed",
-      .options = {OptionSpec::text(
-                      "graph", "ring",
-                      "ring, torus, hypercube, exponential, complete, or file:PATH with an edge a line"),
+      .options = {graph_option(),
                   OptionSpec::choice("weights", {"metropolis", "laplacian"},
                                      "metropolis: by the neighbours' degrees; laplacian: the best equal "
                                      "weight of all edges")},

@@ -36,4 +36,7 @@ Task<> run_dpsgd(Worker& self, const coordination::Graph& graph, MixingRule& rul
 
 StrategyEntry dpsgd_row();
 
+// "graph", for all strategies that have one.
+OptionSpec graph_option(const std::string& fallback = "ring");
+
 }  // namespace starling::strategy

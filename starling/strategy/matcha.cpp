@@ -25,16 +25,17 @@ Task<> Matcha::run(Worker& self) const {
   co_await run_dpsgd(self, graph_, rule);
 }
 
+OptionSpec budget_option() {
+  return OptionSpec::number("budget", "0.5", 0.001, 1,
+                            "how many of the matchings are active in a step, on average");
+}
+
 StrategyEntry matcha_row() {
   return {
       .name = "matcha",
       .summary =
           "dpsgd with random matchings of the graph instead of all links, the important ones most often",
-      .options = {OptionSpec::text(
-                      "graph", "ring",
-                      "ring, torus, hypercube, exponential, complete, or file:PATH with an edge a line"),
-                  OptionSpec::number("budget", "0.5", 0.001, 1,
-                                     "how many of the matchings are active in a step, on average")},
+      .options = {graph_option("exponential"), budget_option()},
       .promises = {.on_loss = OnLoss::kGoesOn,
                    .conserves_mean = true,
                    .staleness = "0",
@@ -42,7 +43,11 @@ StrategyEntry matcha_row() {
                    .bytes = "on average about `budget` d M, d = number of neighbours"},
       .make = make<Matcha>,
       .bytes_sent = bytes_by_matcha,
-      .variants = {{}, {{"budget", "1"}}, {{"budget", "0.25"}, {"graph", "torus"}}, {{"graph", "complete"}}},
+      .variants = {{},
+                   {{"budget", "1"}},
+                   {{"budget", "0.25"}, {"graph", "torus"}},
+                   {{"graph", "ring"}},
+                   {{"graph", "complete"}}},
   };
 }
 

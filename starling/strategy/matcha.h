@@ -36,4 +36,6 @@ class Matcha final : public Strategy {
 
 StrategyEntry matcha_row();
 
+OptionSpec budget_option();
+
 }  // namespace starling::strategy

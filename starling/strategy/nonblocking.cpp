@@ -5,6 +5,11 @@
 #include "starling/core/error.h"
 #include "starling/strategy/agreed_exchange.h"
 #include "starling/strategy/allreduce.h"
+#include "starling/strategy/averaging/agreed_graph.h"
+#include "starling/strategy/averaging/group_averaging.h"
+#include "starling/strategy/averaging/neighbour_exchange.h"
+#include "starling/strategy/dpsgd.h"
+#include "starling/strategy/matcha.h"
 
 namespace starling::strategy {
 
@@ -61,12 +66,35 @@ void scale(Data gradient, double factor) {
 
 // Alone, a worker has nobody to end its steps.
 NonBlocking::NonBlocking(const Options& options, int workers)
-    : rules_{.pieces = workers > 1 ? static_cast<int>(options.integer("pieces")) : 1,
+    : base_(base_of(options)),
+      rules_{.pieces = workers > 1 ? static_cast<int>(options.integer("pieces")) : 1,
              .trigger = parse_trigger(options.text("trigger"), "strategy nonblocking, option trigger"),
              .late = late_of(options.text("late"))},
       algorithm_(algorithm_of(options)),
       weigh_workers_(options.text("weights") == "workers"),
-      by_pieces_(options.text("scale") == "pieces") {}
+      by_pieces_(options.text("scale") == "pieces"),
+      graph_(graph_of(base_, options, workers)) {
+  if (base_ == Base::kDpsgd) rule_ = std::make_unique<MetropolisRule>();
+  if (base_ == Base::kMatcha) rule_ = std::make_unique<MatchaRule>(graph_, options.number("budget"));
+  // Everybody may be invited: a worker that is called comes soon.
+  groups_.size = static_cast<std::size_t>(options.integer("group-size"));
+  groups_.lateness = 0;
+  groups_.calls = true;
+}
+
+NonBlocking::Base NonBlocking::base_of(const Options& options) {
+  const std::string& name = options.text("base");
+  if (name == "dpsgd") return Base::kDpsgd;
+  if (name == "matcha") return Base::kMatcha;
+  return name == "ripples" ? Base::kRipples : Base::kRing;
+}
+
+coordination::Graph NonBlocking::graph_of(Base base, const Options& options, int workers) {
+  if (base == Base::kRing || base == Base::kRipples) return {workers, {}};
+  const std::string& graph = options.text("graph");
+  if (graph != "auto") return coordination::make_graph(graph, workers);
+  return coordination::make_graph(base == Base::kMatcha ? "exponential" : "ring", workers);
+}
 
 // All have the same share: 1, with which the bits are those of a plain mean.
 double NonBlocking::weight_in(const StepTotals& all, const Worker& self) const {
@@ -76,6 +104,11 @@ double NonBlocking::weight_in(const StepTotals& all, const Worker& self) const {
 }
 
 Task<> NonBlocking::run(Worker& self) const {
+  if (base_ == Base::kRing) return run_on_ring(self);
+  return base_ == Base::kRipples ? run_in_groups(self) : run_on_graph(self);
+}
+
+Task<> NonBlocking::run_on_ring(Worker& self) const {
   AgreedExchange agreed(self, algorithm_);
   TotalsExchange totals(self, agreed);
   StepEnd end(self, rules_);
@@ -91,34 +124,87 @@ Task<> NonBlocking::run(Worker& self) const {
   co_await agreed.finish();
 }
 
+// The models of a step travel while it is computed, as in run_dpsgd().
+Task<> NonBlocking::run_on_graph(Worker& self) const {
+  const std::unique_ptr<MixingRule> rule = rule_->copy();
+  AgreedGraph graphs(self, graph_);
+  NeighbourExchange exchange(self, graphs, *rule);
+  StepEnd end(self, rules_, &exchange);
+  for (;;) {
+    co_await graphs.begin(self.step() + 1);
+    const bool more = co_await self.compute(end.plan());
+    if (!more) co_return;
+    end.computed();
+    co_await exchange.finish();
+    co_await self.parameters_free();
+    exchange.mix();
+    co_await update_alone(self);
+  }
+}
+
+// A worker that pauses, or ends, first runs the groups that it is in.
+Task<> NonBlocking::run_in_groups(Worker& self) const {
+  GroupAveraging averaging(self, join_groups(self, groups_), false);
+  const std::vector<Data> models{self.parameters()};
+  StepPlan plan;
+  plan.pieces = rules_.pieces;
+  plan.stop = [&averaging] { return averaging.called(); };
+  while (co_await self.compute(plan)) {
+    co_await update_alone(self);
+    co_await averaging.synchronise(models);
+    if (self.rests_next()) co_await averaging.leave(models);
+  }
+  co_await averaging.leave(models);
+}
+
+// With the mean over the worker's own samples, if it has any.
+Task<> NonBlocking::update_alone(Worker& self) const {
+  if (self.samples() == 0) co_return;
+  if (by_pieces_) scale(self.gradients(), static_cast<double>(self.pieces()) / rules_.pieces);
+  co_await self.update();
+}
+
 StrategyEntry nonblocking_row() {
   return {
       .name = "nonblocking",
-      .summary = "synchronous SGD that ends a step when the first worker has finished its batch",
+      .summary = "a step ends when the first worker has finished its batch: the others use what they have",
       .options =
-          {OptionSpec::integer("pieces", 8, 1, 4096, "pieces of a batch"),
+          {OptionSpec::choice("base", {"ring", "dpsgd", "matcha", "ripples"},
+                              "ring: gradients are averaged among all; the others: models are, as in the "
+                              "strategy of that name"),
+           OptionSpec::integer("pieces", 8, 1, 4096, "pieces of a batch"),
            OptionSpec::text("trigger", "first",
                             "what ends a step: first, quorum:WORKERS that have finished, deadline:TIME, "
-                            "all: that everybody has"),
+                            "all: that everybody has")
+               .with("base=ring|dpsgd|matcha"),
            OptionSpec::choice("late", {"avoid", "finish", "drop"},
                               "the piece that is under way when the step ends; avoid: is not begun if it "
                               "is expected to cost more than it brings; drop: is computed again in the "
-                              "next step"),
+                              "next step")
+               .with("base=ring|dpsgd|matcha"),
            OptionSpec::choice("weights", {"samples", "workers"},
-                              "of gradients in the mean: by samples used, or equal"),
+                              "of gradients in the mean: by samples used, or equal")
+               .with("base=ring"),
            OptionSpec::choice("scale", {"none", "pieces"},
                               "pieces: the gradient is multiplied by the share of the pieces that were "
                               "used"),
-           algorithm_option()},
+           OptionSpec::text("graph", "auto",
+                            "as for the base; auto: ring with dpsgd, exponential with matcha")
+               .with("base=dpsgd|matcha"),
+           budget_option().with("base=matcha"),
+           OptionSpec::integer("group-size", 2, 2, 1'000'000, "members of a group").with("base=ripples"),
+           algorithm_option().with("base=ring")},
       .promises = {.on_loss = OnLoss::kGoesOn,
                    .needs_all = true,
                    .conserves_mean = true,
                    .staleness = "0",
-                   .waits_for = "the fastest worker, and one piece of the slowest, every step",
-                   .bytes = "2 M (n-1)/n with ring or halving, M log2 n with doubling"},
+                   .steps = "all workers make the same number; with base=ripples each makes its own",
+                   .waits_for = "the fastest worker, and one piece of the slowest, every step; with "
+                                "base=ripples one piece of the members of its group",
+                   .bytes = "those of the base: `allreduce`, `dpsgd`, `matcha`, `ripples`"},
       .make = make<NonBlocking>,
       .bytes_sent = [](const Options&, const Shape&, Rank) { return std::optional<std::uint64_t>(); },
-      .equal_models = [](const Options&) { return true; },
+      .equal_models = [](const Options& options) { return options.text("base") == "ring"; },
       .variants = {{},
                    {{"pieces", "1"}},
                    {{"pieces", "3"}, {"trigger", "quorum:2"}, {"scale", "pieces"}},
@@ -126,7 +212,12 @@ StrategyEntry nonblocking_row() {
                    {{"trigger", "all"}},
                    {{"late", "finish"}},
                    {{"late", "drop"}},
-                   {{"late", "drop"}, {"trigger", "deadline:120ms"}}},
+                   {{"late", "drop"}, {"trigger", "deadline:120ms"}},
+                   {{"base", "dpsgd"}},
+                   {{"base", "dpsgd"}, {"late", "drop"}, {"graph", "exponential"}},
+                   {{"base", "matcha"}},
+                   {{"base", "ripples"}},
+                   {{"base", "ripples"}, {"pieces", "3"}, {"group-size", "3"}}},
   };
 }
 

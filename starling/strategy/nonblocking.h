@@ -8,13 +8,20 @@
 // time of the fastest worker's batch, plus at most one piece of the slowest, plus that of the exchange. What
 // a worker has not computed it computes in the next step: pieces are given out by demand, each once an epoch.
 //
-// The exchange is that of another strategy:
-//   ring    the gradients of all are averaged (allreduce.h); all models stay equal
-//   dpsgd   models are averaged with neighbours (dpsgd.h)
-//   matcha  the same with some of them (matcha.h)
-//   ripples models are averaged in groups (ripples.h)
+// The exchange is that of another strategy, the base:
+//
+//   ring     the gradients of all are averaged (allreduce.h); all models stay equal
+//   dpsgd    models are averaged with neighbours (dpsgd.h), and each worker updates with its own gradient,
+//   matcha   the same with some of the neighbours (matcha.h)      A_i / m_i
+//   ripples  ours: models are averaged in groups (ripples.h). A worker ends its step when others wait for it
+//            in a group, not when the first of all has finished: the group generator calls it.
 #pragma once
 
+#include <memory>
+
+#include "starling/coordination/group_policy.h"
+#include "starling/coordination/topology.h"
+#include "starling/strategy/averaging/mixing_rules.h"
 #include "starling/strategy/batch/step_end.h"
 #include "starling/strategy/registry.h"
 
@@ -25,17 +32,29 @@ class NonBlocking final : public Strategy {
   NonBlocking(const Options& options, int workers);
   Task<> run(Worker& self) const override;
   int pieces() const override { return rules_.pieces; }
+  bool lockstep() const override { return base_ != Base::kRipples; }
 
  private:
+  enum class Base { kRing, kDpsgd, kMatcha, kRipples };
   struct StepTotals;
   class TotalsExchange;
 
+  static Base base_of(const Options& options);
+  static coordination::Graph graph_of(Base base, const Options& options, int workers);
+  Task<> run_on_ring(Worker& self) const;
+  Task<> run_on_graph(Worker& self) const;
+  Task<> run_in_groups(Worker& self) const;
   double weight_in(const StepTotals& all, const Worker& self) const;
+  Task<> update_alone(Worker& self) const;
 
+  Base base_;
   StepEnd::Rules rules_;
   collective::Choice algorithm_;
-  bool weigh_workers_;  // equally, however many samples they have used
-  bool by_pieces_;      // scales the gradient
+  bool weigh_workers_;                // equally, however many samples they have used
+  bool by_pieces_;                    // scales the gradient
+  coordination::Graph graph_;         // of kDpsgd and kMatcha
+  std::unique_ptr<MixingRule> rule_;  // each worker has a copy
+  coordination::GroupRules groups_;   // of kRipples
 };
 
 StrategyEntry nonblocking_row();

@@ -13,6 +13,8 @@ Task<> Member::pass_memory(std::size_t) { co_return; }
 
 void Member::keep(std::string_view, std::span<std::byte>) {}
 
+Task<> Worker::parameters_free() { co_return; }
+
 Task<> StepListener::before_forward(std::size_t) { co_return; }
 
 void StepListener::gradient_ready(std::size_t) {}

@@ -163,6 +163,10 @@ class Worker : public Member {
   // The plan must live until the step is over.
   virtual Task<bool> compute(const StepPlan& plan) = 0;
 
+  // Returns when nobody reads the parameters any more: after a step whose last piece was dropped the user's
+  // thread may do so for a while. update() waits for it by itself.
+  virtual Task<> parameters_free();
+
   // Runs the worker's own optimiser, maybe the user's, on the user's thread.
   virtual Task<> update() = 0;
   // The same for a part of the model, whole sections, with the gradients of the step of this number. The

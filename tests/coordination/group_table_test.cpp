@@ -176,6 +176,26 @@ TEST(GroupTable, AFastMemberIsNotToldItsGroupTwice) {
   table.done(first[0].group, Time());
 }
 
+// The second member trains when the first one gets the group, and has it when it asks.
+TEST(GroupTable, AMemberThatTrainsIsCalledIfTheRulesSaySo) {
+  GroupRules rules = smart(2);
+  rules.calls = true;
+  GroupTable table = book_of(2, rules);
+  const auto answers = table.ask(0, asks(1), Time());
+  ASSERT_EQ(answers.size(), 2U);
+  const auto& call = answers[answers[0].call ? 0 : 1];
+  const auto& answer = answers[answers[0].call ? 1 : 0];
+  EXPECT_TRUE(call.call);
+  EXPECT_EQ(call.to, 1);
+  EXPECT_FALSE(answer.call);
+  EXPECT_EQ(answer.to, 0);
+  EXPECT_EQ(call.group.number, answer.group.number);
+  const auto later = table.ask(1, asks(1), Time());
+  ASSERT_EQ(later.size(), 1U);
+  EXPECT_FALSE(later[0].call);
+  EXPECT_EQ(later[0].group.number, call.group.number);
+}
+
 TEST(GroupTable, WhoLeavesIsInNoNewGroupAndRunsTheOldOnes) {
   GroupTable table = book_of(3, smart(3));
   const IssuedGroup group = table.ask(0, asks(1), Time()).at(0).group;

@@ -14,7 +14,7 @@ inline GroupMessage asks(std::uint64_t count, std::uint64_t finished = 0) {
 }
 
 inline GroupTable book_of(int workers, const GroupRules& rules) {
-  return {std::vector<int>(static_cast<std::size_t>(workers)), make_policy(rules, Random(1))};
+  return {std::vector<int>(static_cast<std::size_t>(workers)), make_policy(rules, Random(1)), rules.calls};
 }
 
 inline GroupRules smart(std::size_t size) { return {.kind = GroupRules::Kind::kSmart, .size = size}; }

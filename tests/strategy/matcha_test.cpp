@@ -23,7 +23,7 @@ std::uint64_t bytes_of_all(const sim::Simulation& simulation) {
 // Models of step t are mixed with the links of step t, then the gradient taken at the own model is applied.
 TEST(Matcha, FollowsItsEquation) {
   constexpr int kWorkers = 4;
-  sim::Simulation simulation = simulation_of("matcha", {}, kWorkers);
+  sim::Simulation simulation = simulation_of("matcha", {{"graph", "ring"}}, kWorkers);
   simulation.workload = testing::signatures(kWorkers);
   simulation.optimizer.learning_rate = 1;
   simulation.steps = 12;
@@ -102,7 +102,7 @@ TEST(Matcha, WaitsForNobodyWithoutAnActiveLink) {
 // Every other worker of a ring dies; those that are left make the same plan for a ring of four, and agree.
 TEST(Matcha, TheRingClosesOverTheLost) {
   for (const char* const budget : {"0.5", "1"}) {
-    sim::Simulation simulation = simulation_of("matcha", {{"budget", budget}}, 8);
+    sim::Simulation simulation = simulation_of("matcha", {{"graph", "ring"}, {"budget", budget}}, 8);
     simulation.optimizer.learning_rate = 0;
     simulation.spread = 1;
     simulation.steps = 100;

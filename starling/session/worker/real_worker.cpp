@@ -67,7 +67,7 @@ Task<bool> RealWorker::compute(const StepPlan& plan) {
 
 Task<bool> RealWorker::make_step(const StepPlan& plan) {
   const Listening listening(listener_, plan.listener);
-  co_await let_dropped_end();
+  co_await parameters_free();
   for (StepHook* const hook : hooks_) {
     const bool go_on = co_await hook->before_step(step_ + 1);
     if (!go_on) co_return false;
@@ -120,7 +120,7 @@ void RealWorker::finish_step() {
 
 // The program cannot be interrupted: it computes a dropped piece to its end, and reads the parameters until
 // then.
-Task<> RealWorker::let_dropped_end() {
+Task<> RealWorker::parameters_free() {
   if (!dropped_ || answered_) co_return;
   const strategy::Stopwatch watch(*this, record::Activity::kCompute);
   while (!answered_) {
@@ -257,7 +257,7 @@ void RealWorker::pass_on(StepListener& listener, std::size_t section) {
 }
 
 Task<> RealWorker::update(Slice part, std::uint64_t step) {
-  co_await let_dropped_end();
+  co_await parameters_free();
   if (dropped_) strategy::copy(mean_.data, gradients_.data);
   const strategy::Stopwatch watch(*this, record::Activity::kUpdate);
   update_done_.reset();

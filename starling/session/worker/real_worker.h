@@ -75,6 +75,8 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   strategy::Data gradients() override { return dropped_ ? mean_.data : gradients_.data; }
   const std::vector<strategy::Section>& sections() const override { return options_.sections; }
 
+  runtime::Task<> parameters_free() override;
+
   using Worker::compute;
   // The listener lets sections through when the program asks for them (Session::use), and before the batch
   // those that the program did not ask for in the step before: it may never do. The listener learns of
@@ -136,7 +138,6 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   // The listener, if any, learns of sections meanwhile.
   runtime::Task<bool> make_step(const strategy::StepPlan& plan);
   runtime::Task<bool> next_batch(strategy::StepListener* listener, const strategy::StepPlan& plan);
-  runtime::Task<> let_dropped_end();
   void keep_mean();
   runtime::Task<> hear(strategy::StepListener& listener);
   // Before the batch: all that the program will not ask for, or all.

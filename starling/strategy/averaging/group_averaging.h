@@ -25,6 +25,8 @@ class GroupAveraging {
   Task<> synchronise(const std::vector<Data>& vectors);
   // The same while the worker computes; `computed` is the end of that, and may be filled in meanwhile.
   Task<> synchronise_beside(const std::vector<Data>& vectors, const std::optional<Time>& computed);
+  // Whether others may wait for this worker in a group (GroupSource::called()).
+  bool called() const { return groups_->called(); }
   // Runs the groups that the worker is still in, after its last step.
   Task<> leave(const std::vector<Data>& vectors);
 

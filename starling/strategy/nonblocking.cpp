@@ -25,17 +25,14 @@ struct NonBlocking::StepTotals {
 class NonBlocking::TotalsExchange {
  public:
   TotalsExchange(Worker& self, AgreedExchange& agreed)
-      : self_(self), agreed_(agreed), buffer_(self.allocate(kNumbers)) {}
+      : self_(self), agreed_(agreed), buffer_(self.allocate_numbers(kNumbers)) {}
 
   Task<StepTotals> of_step() {
     const Data numbers = buffer_.data;
-    if (!numbers.ghost()) {
-      const auto samples = static_cast<float>(self_.samples());
-      const float own[kNumbers] = {1, samples > 0 ? 1.0F : 0.0F, static_cast<float>(self_.pieces()), samples};
-      std::ranges::copy(own, floats(numbers).begin());
-    }
+    const auto samples = static_cast<float>(self_.samples());
+    const float own[kNumbers] = {1, samples > 0 ? 1.0F : 0.0F, static_cast<float>(self_.pieces()), samples};
+    std::ranges::copy(own, floats(numbers).begin());
     co_await agreed_.noted_all_reduce(Channel::kTerms, self_.step(), numbers, collective::Reduction::sum());
-    if (numbers.ghost()) co_return StepTotals{};
     const std::span<const float> all = floats(numbers);
     co_return StepTotals{all[0], all[1], all[2], all[3]};
   }

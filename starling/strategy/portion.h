@@ -12,6 +12,10 @@ namespace starling::strategy {
 struct Portion {
   double begin = 0, end = 0;
 
+  static Portion equal(int worker, int workers) {
+    return {static_cast<double>(worker) / workers, static_cast<double>(worker + 1) / workers};
+  }
+
   // Of so many samples. The portions of all workers together are all of them, each once.
   Slice of(std::size_t samples) const {
     const auto at = [&](double share) {

@@ -3,10 +3,10 @@
 //
 //   bsp  a version is made from the gradients of all n workers. With `backup` = b it is made from the first
 //        n - b of them and a gradient that comes later is dropped (Chen, Pan, Monga, Bengio and Jozefowicz,
-//        "Revisiting distributed synchronous SGD", 2016).
-//   asp  every gradient is applied when it comes; nobody waits for anybody. Its learning rate is divided by 1
-//   +
-//        its staleness (Zhang, Gupta, Lian and Liu, "Staleness-aware async-SGD for distributed deep
+//        "Revisiting distributed synchronous SGD", 2016). With `balance` the workers' batches are in
+//        proportion to their speeds (batch/balance.h): they report these to the server, which divides.
+//   asp  every gradient is applied when it comes; nobody waits for anybody. Its learning rate is divided by
+//        1 + its staleness (Zhang, Gupta, Lian and Liu, "Staleness-aware async-SGD for distributed deep
 //        learning", IJCAI'16), so that n equal workers together move the model as one version of bsp does;
 //        `scale` = none leaves the rate as it is.
 //   ssp  as asp, but a worker may begin a step only while it is fewer than s steps ahead of the slowest (Ho
@@ -22,6 +22,9 @@
 // the slowest worker's clock on. If the server dies, everyone ends with PeerLost.
 #pragma once
 
+#include <utility>
+
+#include "starling/strategy/batch/balance.h"
 #include "starling/strategy/registry.h"
 
 namespace starling::strategy {
@@ -34,11 +37,13 @@ class ParameterServer final : public Strategy {
     std::uint64_t staleness = 0;      // ssp
     int backup = 0;                   // bsp
     bool scale_by_staleness = false;  // asp
+    BalanceRules balance = {};        // bsp, without backup
   };
 
-  ParameterServer(const Rules& rules, Placement placement) : rules_(rules), placement_(placement) {}
+  ParameterServer(Rules rules, Placement placement) : rules_(std::move(rules)), placement_(placement) {}
   Task<> run(Worker& self) const override;
   bool lockstep() const override { return false; }
+  bool equal_batches() const override { return !rules_.balance.by_speed; }
   Placement service() const override { return placement_; }
   // With backup workers one may be steps behind the others and yet be needed with them for a version.
   bool may_pause() const override { return rules_.backup == 0; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "starling/core/combine.h"
 #include "starling/core/error.h"
@@ -11,7 +12,7 @@ namespace starling::strategy {
 
 PsServer::PsServer(Member& self, ParameterServer::Rules rules)
     : self_(self),
-      rules_(rules),
+      rules_(std::move(rules)),
       model_(self.initial_model()),
       optimizer_(self.make_optimizer(model_.data.count)) {
   for (Rank rank = 0; rank < self.workers(); ++rank) {
@@ -19,6 +20,7 @@ PsServer::PsServer(Member& self, ParameterServer::Rules rules)
     client.rank = rank;
     client.gradient = self.allocate(model_.data.count);
   }
+  if (rules_.balance.by_speed) parts_.emplace(self.workers(), rules_.balance.most).keep_with(self);
   keep_state();
   bring_up_lost_clients();
   for (Client& client : clients_) {
@@ -79,8 +81,14 @@ Task<> PsServer::attend(Client& client) {
 Task<> PsServer::serve_steps(Client& client) {
   for (;;) {
     auto terms = self_.net().recv(client.rank, own_tag(Channel::kTerms, client.rank), bytes_of(client.terms));
+    std::optional<transport::Receiving> reported;
+    if (parts_) {
+      reported.emplace(self_.net(), client.rank, own_tag(Channel::kPace, client.rank),
+                       bytes_of(client.report));
+    }
     co_await self_.net().recv(client.rank, own_tag(Channel::kPush, client.rank), client.gradient.data.span());
     co_await terms;
+    if (reported) co_await *reported;
     tick(client);
     if (rules_.mode == Mode::kBsp) {
       co_await join_version(client);
@@ -137,7 +145,14 @@ Task<> PsServer::send_model(Client& client) {
   }
   const std::shared_ptr<Buffer> sent = snapshot_;
   client.progress.version = version_;
+  std::optional<transport::Sending> told;
+  Portion part;
+  if (parts_) {
+    part = parts_->of(client.rank);
+    told.emplace(self_.net(), client.rank, own_tag(Channel::kPart, client.rank), bytes_of(part));
+  }
   co_await self_.net().send(client.rank, own_tag(Channel::kPull, client.rank), sent->data.span());
+  if (told) co_await *told;
 }
 
 void PsServer::update(double learning_rate, Data gradient) {
@@ -190,8 +205,27 @@ void PsServer::make_version_if_complete() {
   if (!mean.ghost()) average_arrived(mean);
   update(arrived_.front()->terms.learning_rate, mean);
   for (std::size_t i = 0; i < arrived_.size(); ++i) self_.journal().staleness.note(0);
+  if (parts_) divide_batch();
   arrived_.clear();
   progress_.pulse();
+}
+
+// A worker that has just joined has no part, and so no speed: it begins with the mean of the others'.
+void PsServer::divide_batch() {
+  double samples = 0, sum = 0, known = 0;
+  for (const Client* client : arrived_) {
+    samples += client->report.samples;
+    if (client->report.seconds < 0) continue;
+    sum += client->report.seconds;
+    ++known;
+  }
+  if (known == 0) return;
+  std::vector<double> seconds(clients_.size());
+  for (const Client& client : clients_) {
+    const double its = client.report.seconds < 0 ? sum / known : client.report.seconds;
+    if (client.active) seconds[static_cast<std::size_t>(client.rank)] = its;
+  }
+  parts_->divide(seconds, samples);
 }
 
 Task<> PsServer::wait_for_slowest(Client& client) {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "starling/runtime/event.h"
@@ -27,6 +28,13 @@ struct PushTerms {
 };
 static_assert(sizeof(PushTerms) == 2 * sizeof(double), "it travels as two numbers, as a gradient does");
 
+// Follows it where batches are balanced.
+struct SpeedReport {
+  double seconds = -1;  // of a sample; below 0: not known
+  double samples = 0;   // of the step
+};
+static_assert(sizeof(SpeedReport) == 2 * sizeof(double), "it travels as two numbers, too");
+
 class PsServer {
  public:
   PsServer(Member& self, ParameterServer::Rules rules);
@@ -46,6 +54,7 @@ class PsServer {
     bool active = false;  // others wait for it
     Progress progress;
     PushTerms terms;
+    SpeedReport report;
     Buffer gradient;
   };
 
@@ -65,6 +74,7 @@ class PsServer {
   void update(double learning_rate, Data gradient);
   void apply(Client& client);
   Task<> join_version(Client& client);
+  void divide_batch();
   void average_arrived(Data mean) const;
   void make_version_if_complete();
   Task<> wait_for_slowest(Client& client);
@@ -83,8 +93,9 @@ class PsServer {
   std::size_t active_ = 0;
   std::map<std::uint64_t, std::size_t> clocks_;  // how many active clients are at each clock
   Rank last_arrived_ = record::kNobody;          // of the newest version
-  std::vector<Client*>
-      arrived_;  // bsp: the workers whose gradients of this version have arrived, in the order of arrival
+  // bsp: the workers whose gradients of this version have arrived, in the order of arrival
+  std::vector<Client*> arrived_;
+  std::optional<BatchParts> parts_;  // where batches are balanced
   runtime::Event progress_{"the other workers' steps"};
 };
 

@@ -55,7 +55,10 @@ class WithRunInfo : public Base {
   record::Journal& journal() override { return journal_; }
 
   Buffer allocate(std::size_t count) override {
-    if (info_.ghost) return {{}, {nullptr, count, DType::kFloat32}};
+    return info_.ghost ? Buffer{{}, {nullptr, count, DType::kFloat32}} : allocate_numbers(count);
+  }
+
+  Buffer allocate_numbers(std::size_t count) override {
     transport::Memory memory = net_.allocate(count * sizeof(float));
     std::byte* const bytes = memory.bytes.data();
     return {std::move(memory), {bytes, count, DType::kFloat32}};

@@ -33,7 +33,8 @@ enum class Channel : std::uint8_t {
   kAgreed,
   kGive,
   kPace,
-  kFinished
+  kFinished,
+  kPart
 };
 Tag tag_of(Channel channel, std::uint64_t round = 0);
 // The same in the view of this epoch, so that messages of an older one match nothing. The round has 40 bits.

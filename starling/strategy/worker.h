@@ -80,6 +80,8 @@ class Member {
 
   // `count` elements like those of the model, a ghost if the model is one.
   virtual Buffer allocate(std::size_t count) = 0;
+  // The same, never a ghost: numbers that decide how the strategy goes on.
+  virtual Buffer allocate_numbers(std::size_t count) { return allocate(count); }
   // A copy of the model that every worker starts from.
   virtual Buffer initial_model() = 0;
 

@@ -13,10 +13,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "starling/strategy/agreed_exchange.h"
+#include "starling/strategy/batch/batch_parts.h"
 #include "starling/strategy/batch/speed_estimate.h"
 #include "starling/strategy/options.h"
 
@@ -32,15 +34,32 @@ std::vector<OptionSpec> balanced(std::vector<OptionSpec> options, const std::str
 // InvalidArgument, naming the strategy, for limits that cannot be read.
 BalanceRules balance_rules(const Options& options, const std::string& strategy, int workers);
 
-// How many of `total` samples each worker gets, with these seconds per sample (0: it gets none) and limits.
-// Whole numbers, whose sum is `total` unless all are at their limits.
-std::vector<double> divide_batch(const std::vector<double>& seconds, const std::vector<double>& most,
-                                 double total);
+// What a sample takes this worker, by its own steps.
+class WorkerSpeed {
+ public:
+  // One per worker and run, from its strategy. It is a part of checkpoints.
+  explicit WorkerSpeed(Worker& self);
+  // Once after each step.
+  void step_computed();
+  std::uint64_t steps() const { return now_.steps; }
+  // Below 0: not known yet.
+  double seconds() const { return now_.estimate.known() ? now_.estimate.seconds() : -1; }
+
+ private:
+  struct Progress {
+    std::uint64_t steps = 0;
+    SpeedEstimate estimate;
+  };
+
+  Worker& self_;
+  Progress now_;
+  Duration computed_before_{};
+};
 
 class BatchBalance {
  public:
   // One per worker and run, from its strategy. Does nothing unless the rules say so.
-  BatchBalance(Worker& self, AgreedExchange& agreed, BalanceRules rules);
+  BatchBalance(Worker& self, AgreedExchange& agreed, const BalanceRules& rules);
 
   // For the worker's steps, before each.
   void plan(StepPlan& plan) const;
@@ -48,22 +67,11 @@ class BatchBalance {
   Task<> step_computed();
 
  private:
-  // Part of checkpoints.
-  struct Progress {
-    std::uint64_t steps = 0;
-    double total = 0;  // samples of the global batch; 0: not known yet
-    SpeedEstimate speed;
-  };
-
-  void divide(std::span<const float> numbers);
-
   Worker& self_;
   AgreedExchange& agreed_;
-  BalanceRules rules_;
-  Progress now_;
-  Duration computed_before_{};
-  std::vector<double> parts_;  // samples, by worker; part of checkpoints
-  Buffer numbers_;             // seconds of a sample by worker, then the samples of the step
+  BatchParts parts_;
+  std::optional<WorkerSpeed> speed_;  // none: the rules do not say so
+  Buffer numbers_;                    // seconds of a sample by worker, then the samples of the step
 };
 
 }  // namespace starling::strategy

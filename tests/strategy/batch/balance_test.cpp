@@ -84,7 +84,9 @@ TEST(BatchBalance, NobodyWaitsForASlowWorker) {
                                           {"allreduce", {{"schedule", "ddp"}}},
                                           {"allreduce", {{"schedule", "priority"}}},
                                           {"dear", {}},
-                                          {"local-sgd", {{"period", "4"}}}}) {
+                                          {"local-sgd", {{"period", "4"}}},
+                                          {"ps", {}},
+                                          {"ps", {{"server", "beside"}}}}) {
     const sim::Simulation simulation = with_slow_worker(strategy, options);
     const record::RunRecord run = sim::simulate(simulation);
     EXPECT_LT(seconds_of(run.duration), 4 + 59 * 8 / 7.25 * 1.08) << strategy;
@@ -110,25 +112,56 @@ TEST(BatchBalance, FollowsAChangeOfSpeed) {
 // An update is the sum over all samples by their number, whoever computed them: with gradients that do not
 // depend on the sample, the mean of the workers' by their parts.
 TEST(BatchBalance, WeighsGradientsBySamples) {
-  sim::Simulation simulation = with_slow_worker("allreduce", {});
-  simulation.workload = testing::signatures(8, 16);
-  simulation.optimizer.learning_rate = 1;
-  const testing::Outcome outcome = run_to_end(simulation);
-  for (const std::vector<float>& model : outcome.models) EXPECT_EQ(model, outcome.models[0]);
-  EXPECT_EQ(samples_in(outcome.run), 60U * 8 * 16);
-  for (std::size_t i = 0; i < 8; ++i) {
-    const auto samples = static_cast<double>(outcome.run.ranks[i].journal.samples);
-    EXPECT_NEAR(outcome.models[0][i], -samples / (8 * 16), 1e-3);
+  for (const std::string strategy : {"allreduce", "ps"}) {
+    sim::Simulation simulation = with_slow_worker(strategy, {});
+    simulation.workload = testing::signatures(8, 16);
+    simulation.optimizer.learning_rate = 1;
+    const testing::Outcome outcome = run_to_end(simulation);
+    for (const std::vector<float>& model : outcome.models) EXPECT_EQ(model, outcome.models[0]);
+    EXPECT_EQ(samples_in(outcome.run), 60U * 8 * 16);
+    for (std::size_t i = 0; i < 8; ++i) {
+      const auto samples = static_cast<double>(outcome.run.ranks[i].journal.samples);
+      EXPECT_NEAR(outcome.models[0][i], -samples / (8 * 16), 1e-3) << strategy;
+    }
   }
 }
 
 TEST(BatchBalance, TheOthersTakeThePartOfTheDead) {
-  sim::Simulation simulation = with_slow_worker("allreduce", {});
-  simulation.cluster.faults.push_back(
-      {.kind = cluster::Fault::Kind::kKill, .subject = 5, .from = Time(std::chrono::milliseconds(20500))});
+  for (const std::string strategy : {"allreduce", "ps"}) {
+    sim::Simulation simulation = with_slow_worker(strategy, {});
+    simulation.cluster.faults.push_back(
+        {.kind = cluster::Fault::Kind::kKill, .subject = 5, .from = Time(std::chrono::milliseconds(20500))});
+    const record::RunRecord run = sim::simulate(simulation);
+    EXPECT_EQ(run.ranks[0].journal.steps, 60U) << strategy;
+    EXPECT_GE(samples_in(run), 55 * 8 * simulation.workload->batch()) << strategy;
+  }
+}
+
+// It has no part in its first step. Then the parts are as if it had always been there.
+TEST(BatchBalance, AWorkerThatJoinsGetsItsPart) {
+  sim::Simulation simulation = with_slow_worker("ps", {});
+  simulation.cluster.workers[5].joins = Time(std::chrono::seconds(20));
+  simulation.steps = 1000;
+  simulation.until = Time(std::chrono::seconds(60));
   const record::RunRecord run = sim::simulate(simulation);
-  EXPECT_EQ(run.ranks[0].journal.steps, 60U);
-  EXPECT_GE(samples_in(run), 55 * 8 * simulation.workload->batch());
+  const auto batch = static_cast<double>(simulation.workload->batch());
+  EXPECT_NEAR(static_cast<double>(run.ranks[5].journal.samples) / batch, 40, 3);
+  EXPECT_NEAR(static_cast<double>(run.ranks[4].journal.samples) / batch, 60, 5);
+}
+
+// Only bytes and times exist there, and the parts all the same.
+TEST(BatchBalance, WorksOnReplays) {
+  for (const std::string strategy : {"allreduce", "ps"}) {
+    sim::Simulation simulation = with_slow_worker(strategy, {});
+    simulation.workload = sim::make_workload("replay:resnet50", {.workers = 8}, "workload");
+    const record::RunRecord run = sim::simulate(simulation);
+    EXPECT_LT(seconds_of(run.duration), 4 + 59 * 8 / 7.25 * 1.08) << strategy;
+  }
+}
+
+TEST(BatchBalance, RefusesToDropAPart) {
+  EXPECT_THROW(sim::simulate(with_slow_worker("ps", {{"backup", "1"}})), InvalidArgument);
+  EXPECT_THROW(sim::simulate(with_slow_worker("ps", {{"mode", "asp"}})), InvalidArgument);
 }
 
 }  // namespace

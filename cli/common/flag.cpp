@@ -49,6 +49,10 @@ Grammar<Duration> positive_time() {
           }};
 }
 
+Grammar<Duration> time() {
+  return {"TIME", [](const std::string& text, std::string_view flag) { return parse_duration(text, flag); }};
+}
+
 Grammar<transport::Link> link_speed() {
   return {"LINK",
           [](const std::string& text, std::string_view flag) { return transport::parse_link(text, flag); }};

@@ -46,6 +46,7 @@ Grammar<long long> whole_number();
 Grammar<std::uint64_t> whole_number(long long lowest, long long highest);
 Grammar<double> number(double lowest, double highest);
 Grammar<Duration> positive_time();
+Grammar<Duration> time();
 Grammar<transport::Link> link_speed();
 Grammar<std::string> any_text();
 // `read` of the others: what the library's parser says.

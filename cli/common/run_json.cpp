@@ -84,6 +84,7 @@ std::string config_json(const SimulatePlan& plan, const std::vector<std::string>
   json["parameters"] = simulation.workload->parameters();
   json["batch"] = simulation.workload->batch();
   json["step_seconds"] = simulation.step_seconds;
+  if (simulation.pass_seconds > 0) json["pass_seconds"] = simulation.pass_seconds;
   json["optimizer"] = optimizer_json(simulation.optimizer, plan.rate);
   json["nonfinite"] = strategy::name_of(simulation.nonfinite);
   json["end"] = end_json(simulation);

@@ -84,6 +84,9 @@ void add_learning_flags(CLI::App& command, SimulateFlags& flags) {
   add_own("--step-time", "duration of a step at speed 1; replays have their own", positive_time(),
           flags.step_time)
       ->default_str("100ms");
+  add_own("--pass-overhead", "what a forward and backward pass takes at speed 1, whatever its samples",
+          time(), flags.pass_overhead)
+      ->default_str("0s");
   add(command, shared.nonfinite, flags.nonfinite)->group(kGroup)->default_str("used like any other");
 }
 

@@ -62,6 +62,7 @@ SimulatePlan plan_simulation(const SimulateFlags& flags, const std::vector<std::
   read_optimizer(flags, plan);
   if (flags.nonfinite) simulation.nonfinite = strategy::parse_nonfinite(*flags.nonfinite, "--nonfinite");
   simulation.step_seconds = seconds_of(flags.step_time.value_or(std::chrono::milliseconds(100)));
+  simulation.pass_seconds = seconds_of(flags.pass_overhead.value_or(Duration{}));
   read_end(flags, simulation);
   plan.study = static_cast<bool>(flags.seeds);
   plan.seeds = flags.seeds.value_or({flags.seed.value_or(1)});

@@ -26,6 +26,7 @@ struct SimulateFlags {
   Given<std::uint64_t> params, batch, data_seed;
   Given<double> noise;
   Given<Duration> step_time;
+  Given<Duration> pass_overhead;
 
   OptimizerFlags optimizer;
   std::optional<std::string> nonfinite;

@@ -15,6 +15,7 @@ namespace starling::session {
 struct Batch {
   std::size_t samples = 0;  // 0, a batch without data, only where batches may be unequal
   double loss = std::numeric_limits<double>::quiet_NaN();
+  int pieces = 1;            // that were computed as one: up to Session::together()
   double learning_rate = 0;  // filled in by the session
 };
 

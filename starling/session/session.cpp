@@ -53,6 +53,7 @@ bool Session::next() {
       step_ = request.step;
       again_ = request.again;
       portion_ = request.portion;
+      together_ = request.together;
       return true;
     }
     fulfil(request);

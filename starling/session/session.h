@@ -81,6 +81,9 @@ class Session {
   // The same: this worker's part of the global batch, which consists of the shares of all workers with the
   // same number; none: its share. Then batches must not be declared to be equal.
   std::optional<strategy::Portion> portion() const { return portion_; }
+  // The same: how many pieces the strategy wants to be computed as one. Batch::pieces says how many they
+  // were.
+  int together() const { return together_; }
   // Between next() and computed(): what to compute, in an epoch of so many batches, the same on all workers.
   // Each call takes a share. May wait for the coordinator; throws what the engine threw.
   Share next_share(std::uint64_t epoch, std::uint64_t batches);
@@ -146,6 +149,7 @@ class Session {
   std::uint64_t step_ = 0;
   bool again_ = false;
   std::optional<strategy::Portion> portion_;
+  int together_ = 1;
   std::uint64_t updated_step_ = 0;
   double learning_rate_ = 0;
   bool over_ = false;

@@ -45,6 +45,7 @@ Blueprint make_blueprint(const Simulation& simulation, strategy::Placement servi
   const Workload& workload = *simulation.workload;
   blueprint.workload = &workload;
   blueprint.times = step_times(workload, simulation.step_seconds);
+  blueprint.pass_seconds = simulation.pass_seconds;
   strategy::RunInfo& place = blueprint.place;
   place.optimizer = simulation.optimizer;
   place.nonfinite = simulation.nonfinite;

@@ -16,7 +16,8 @@ struct Blueprint {
   strategy::RunInfo place;
   std::vector<cluster::HostSpec> hosts;  // including the host of the service
   const Workload* workload = nullptr;
-  StepTimes times;  // at speed 1
+  StepTimes times;          // at speed 1
+  double pass_seconds = 0;  // the same
   bool equal_batches = true;
 
   int ranks() const { return static_cast<int>(place.host_of_rank.size()); }

@@ -50,9 +50,10 @@ Task<bool> SimWorker::compute(const StepPlan& plan) {
   check_.step_begins();
   if (plan.listener != nullptr) plan.listener->begins();
   while (!plan.ends_after(pieces_)) {
-    const bool completed = co_await run_piece(plan, pieces_);
+    const int together = plan.next_pass(pieces_);
+    const bool completed = co_await run_pieces(plan, together);
     if (!completed) break;
-    ++pieces_;
+    pieces_ += together;
   }
   if (pieces_ == 0 && !gradients_.data.ghost()) std::ranges::fill(floats(gradients_.data), 0.0F);
   for (std::size_t i = sections().size(); plan.pieces > 1 && by_section(plan) && i-- > 0;) {
@@ -95,16 +96,23 @@ std::size_t SimWorker::batch_of(const StepPlan& plan) const {
 
 // The gradient is computed between the passes: then all sections have been let through, and listeners may use
 // a section's gradient as soon as its time has come.
-Task<bool> SimWorker::run_piece(const StepPlan& plan, int piece) {
-  const auto batch = static_cast<double>(blueprint_.workload->batch());
-  const std::size_t samples =
-      slice_of(batch_of(plan), static_cast<std::size_t>(plan.pieces), static_cast<std::size_t>(piece)).size();
-  const double factor = jitter_.of_piece(step_) * static_cast<double>(samples) / batch;
+Task<bool> SimWorker::run_pieces(const StepPlan& plan, int together) {
+  const auto piece = [&](int number) {
+    return slice_of(batch_of(plan), static_cast<std::size_t>(plan.pieces), static_cast<std::size_t>(number));
+  };
+  const std::size_t samples = piece(pieces_ + together - 1).end - piece(pieces_).begin;
+  const double jitter = jitter_.of_piece(step_), overhead = blueprint_.pass_seconds * jitter;
+  const double factor =
+      jitter * static_cast<double>(samples) / static_cast<double>(blueprint_.workload->batch());
   if (!by_section(plan)) {
     const strategy::Stopwatch watch(*this, record::Activity::kCompute);
-    const bool passed = co_await pass_time(blueprint_.times.total() * factor, plan.drop);
+    const bool passed = co_await pass_time(overhead + blueprint_.times.total() * factor, plan.drop);
     if (passed) add_gradient(samples);
     co_return passed;
+  }
+  if (overhead > 0) {
+    const strategy::Stopwatch watch(*this, record::Activity::kCompute);
+    co_await pass_time(overhead);
   }
   co_await pass_forward(*plan.listener, factor);
   add_gradient(samples);

@@ -75,8 +75,8 @@ class SimWorker final : public strategy::WithRunInfo<strategy::Worker> {
 
  private:
   std::size_t batch_of(const strategy::StepPlan& plan) const;
-  // False: it was dropped.
-  runtime::Task<bool> run_piece(const strategy::StepPlan& plan, int piece);
+  // The next pieces, in one pass. False: they were dropped.
+  runtime::Task<bool> run_pieces(const strategy::StepPlan& plan, int together);
   // False: the event came first.
   runtime::Task<bool> pass_time(double seconds, runtime::Event* end = nullptr);
   runtime::Task<> pass_forward(strategy::StepListener& listener, double factor);

@@ -48,6 +48,7 @@ struct Simulation {
   strategy::NonFinite nonfinite = strategy::NonFinite::kApply;
   double spread = 0;          // standard deviation by which workers' first models differ, each element
   double step_seconds = 0.1;  // of a worker of speed 1; unused where the workload has its own times
+  double pass_seconds = 0;    // of the same: what a pass over any number of samples takes besides
 
   // The run ends for a worker after so many steps, or with the first step that would begin after this time.
   // Where the strategy counts steps together, all workers end after the same step.

@@ -8,6 +8,7 @@
 #include "starling/strategy/averaging/agreed_graph.h"
 #include "starling/strategy/averaging/group_averaging.h"
 #include "starling/strategy/averaging/neighbour_exchange.h"
+#include "starling/strategy/batch/piece_size.h"
 #include "starling/strategy/dpsgd.h"
 #include "starling/strategy/matcha.h"
 
@@ -54,6 +55,20 @@ StepEnd::Late late_of(const std::string& name) {
   return name == "finish" ? StepEnd::Late::kFinish : StepEnd::Late::kAvoid;
 }
 
+// Pieces that may be computed together: fine enough for a worker that is 32 times slower.
+constexpr int kFinePieces = 32;
+
+StepEnd::Rules rules_of(const Options& options, int workers) {
+  StepEnd::Rules rules;
+  const bool alone = workers == 1;  // nobody else ends its steps
+  rules.several = !alone && options.text("pieces") == "auto";
+  rules.pieces = rules.several ? kFinePieces : static_cast<int>(options.integer("pieces"));
+  if (alone) rules.pieces = 1;
+  rules.trigger = parse_trigger(options.text("trigger"), "strategy nonblocking, option trigger");
+  rules.late = late_of(options.text("late"));
+  return rules;
+}
+
 void scale(Data gradient, double factor) {
   if (gradient.ghost() || factor == 1) return;
   for (float& element : floats(gradient)) element *= static_cast<float>(factor);
@@ -61,12 +76,9 @@ void scale(Data gradient, double factor) {
 
 }  // namespace
 
-// Alone, a worker has nobody to end its steps.
 NonBlocking::NonBlocking(const Options& options, int workers)
     : base_(base_of(options)),
-      rules_{.pieces = workers > 1 ? static_cast<int>(options.integer("pieces")) : 1,
-             .trigger = parse_trigger(options.text("trigger"), "strategy nonblocking, option trigger"),
-             .late = late_of(options.text("late"))},
+      rules_(rules_of(options, workers)),
       algorithm_(algorithm_of(options)),
       weigh_workers_(options.text("weights") == "workers"),
       by_pieces_(options.text("scale") == "pieces"),
@@ -143,10 +155,16 @@ Task<> NonBlocking::run_on_graph(Worker& self) const {
 Task<> NonBlocking::run_in_groups(Worker& self) const {
   GroupAveraging averaging(self, join_groups(self, groups_), false);
   const std::vector<Data> models{self.parameters()};
+  PieceSize size(rules_.pieces);
   StepPlan plan;
   plan.pieces = rules_.pieces;
   plan.stop = [&averaging] { return averaging.called(); };
-  while (co_await self.compute(plan)) {
+  if (rules_.several) plan.together = [&] { return size.next_pass(self.now(), self.pieces()); };
+  for (;;) {
+    size.step_begins(self.now());
+    const bool more = co_await self.compute(plan);
+    if (!more) break;
+    size.step_ends(self.now(), self.pieces(), averaging.called());
     co_await update_alone(self);
     co_await averaging.synchronise(models);
     if (self.rests_next()) co_await averaging.leave(models);
@@ -169,7 +187,11 @@ StrategyEntry nonblocking_row() {
           {OptionSpec::choice("base", {"ring", "dpsgd", "matcha", "ripples"},
                               "ring: gradients are averaged among all; the others: models are, as in the "
                               "strategy of that name"),
-           OptionSpec::integer("pieces", 8, 1, 4096, "pieces of a batch"),
+           OptionSpec::integer(
+               "pieces", 8, 1, 4096,
+               "pieces of a batch; auto: 32, of which each worker computes as many in one pass "
+               "as pays")
+               .or_word("auto"),
            OptionSpec::text("trigger", "first",
                             "what ends a step: first, quorum:WORKERS that have finished, deadline:TIME, "
                             "all: that everybody has")
@@ -207,6 +229,8 @@ StrategyEntry nonblocking_row() {
                    {{"pieces", "3"}, {"trigger", "quorum:2"}, {"scale", "pieces"}},
                    {{"trigger", "deadline:120ms"}, {"weights", "workers"}},
                    {{"trigger", "all"}},
+                   {{"pieces", "auto"}},
+                   {{"pieces", "auto"}, {"late", "drop"}},
                    {{"late", "finish"}},
                    {{"late", "drop"}},
                    {{"late", "drop"}, {"trigger", "deadline:120ms"}},
@@ -214,6 +238,7 @@ StrategyEntry nonblocking_row() {
                    {{"base", "dpsgd"}, {"late", "drop"}, {"graph", "exponential"}},
                    {{"base", "matcha"}},
                    {{"base", "ripples"}},
+                   {{"base", "ripples"}, {"pieces", "auto"}},
                    {{"base", "ripples"}, {"pieces", "3"}, {"group-size", "3"}}},
   };
 }

@@ -46,7 +46,7 @@ bool acceptable(const OptionSpec& spec, const std::string& text) {
   double number = 0;
   switch (spec.kind) {
     case Kind::kInteger:
-      return reads_as(text, whole) && in_range(spec, static_cast<double>(whole));
+      return is_choice(spec, text) || (reads_as(text, whole) && in_range(spec, static_cast<double>(whole)));
     case Kind::kNumber:
       return is_choice(spec, text) ||
              (reads_as(text, number) && std::isfinite(number) && in_range(spec, number));
@@ -140,6 +140,11 @@ OptionSpec OptionSpec::with(std::string condition) && {
   return std::move(*this);
 }
 
+OptionSpec OptionSpec::or_word(std::string word) && {
+  choices.push_back(std::move(word));
+  return std::move(*this);
+}
+
 OptionSpec OptionSpec::recorded_as(std::string key) && {
   recorded_name = std::move(key);
   return std::move(*this);
@@ -155,7 +160,8 @@ std::string OptionSpec::key() const {
 std::string OptionSpec::allowed() const {
   switch (kind) {
     case Kind::kInteger:
-      return concat("a whole number from ", plain(lowest), " to ", plain(highest));
+      return concat(join_texts(choices), choices.empty() ? "" : ", or ", "a whole number from ",
+                    plain(lowest), " to ", plain(highest));
     case Kind::kNumber:
       return concat(join_texts(choices), choices.empty() ? "" : ", or ", "a number from ", plain(lowest),
                     " to ", plain(highest));

@@ -21,7 +21,7 @@ struct OptionSpec {
   std::string help;
   double lowest = 0;  // of numbers, both included
   double highest = 0;
-  std::vector<std::string> choices;  // of a choice; of a size or number, the words allowed instead
+  std::vector<std::string> choices;  // of a choice; of others, the words allowed instead
   // "mode=ssp", "mode=ssp|bsp": refused where that option has another value; empty: always allowed.
   std::string only_with;
   std::string recorded_name = {};  // in run.json, where it is not `name` with underscores
@@ -41,6 +41,8 @@ struct OptionSpec {
   // A size, with a default.
   static OptionSpec size_of(std::string name, std::string fallback, std::string help);
   static OptionSpec text(std::string name, std::string fallback, std::string help);
+  // Of an integer: this word is allowed, too.
+  OptionSpec or_word(std::string word) &&;
   OptionSpec with(std::string condition) &&;
   OptionSpec recorded_as(std::string key) &&;
 

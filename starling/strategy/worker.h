@@ -5,6 +5,7 @@
 // parameters skips it for ghosts; sending, averaging and updating work on both.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -129,7 +130,9 @@ struct StepPlan {
   std::optional<Portion> portion = {};
   // The number of micro-batches. The gradient is the mean over the samples of those that were run.
   int pieces = 1;
-  // Asked between two pieces: true leaves the rest of the batch for later steps.
+  // Asked before each pass: how many of the pieces it computes as one. Null: one.
+  std::function<int()> together = {};
+  // Asked between two passes: true leaves the rest of the batch for later steps.
   std::function<bool()> stop = {};
   // When it is set, the step ends without the piece that is under way, which a later step computes again. If
   // it is the first one, the step has no samples. Null: a piece that has begun is finished.
@@ -144,6 +147,8 @@ struct StepPlan {
     if (done >= pieces || (drop != nullptr && drop->is_set())) return true;
     return (done > 0 || drop != nullptr) && stop && stop();
   }
+  // The pieces of the pass that follows so many.
+  int next_pass(int done) const { return together ? std::clamp(together(), 1, pieces - done) : 1; }
 };
 
 inline const StepPlan kWholeStep{};

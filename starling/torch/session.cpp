@@ -109,6 +109,8 @@ struct Session::Parts {
   std::uint64_t pieces() const {
     return environment().trains() ? static_cast<std::uint64_t>(context.strategy().pieces()) : 1;
   }
+  // One if the program does not ask for shares.
+  int pieces_taken() const { return pieces() > 1 ? std::max(taken, 1) : 1; }
   Time now() const { return Time(engine->elapsed()); }
   session::Callbacks callbacks();
   void save(const session::Save& what);
@@ -122,6 +124,7 @@ struct Session::Parts {
   ::torch::nn::Module& module;
   ResumePosition position;
   std::optional<std::size_t> expected;
+  int taken = 0;  // shares, for this step
   std::uint64_t epoch = 0;
   bool more = false;
   bool written = false;
@@ -273,6 +276,7 @@ const SessionOptions& Session::options() const { return parts_->options; }
 std::uint64_t Session::next_epoch() { return parts_->epoch++; }
 std::uint64_t Session::pieces() const { return parts_->pieces(); }
 std::optional<strategy::Portion> Session::portion() const { return parts_->engine->portion(); }
+std::uint64_t Session::together() const { return static_cast<std::uint64_t>(parts_->engine->together()); }
 bool Session::again() const { return parts_->engine->again(); }
 bool Session::skip_batch() { return parts_->position.skip_one(); }
 
@@ -284,6 +288,7 @@ session::Share Session::next_share(std::uint64_t epoch, std::uint64_t batches) {
   const Duration asked = parts_->engine->elapsed();
   const session::Share share = parts_->engine->next_share(epoch, batches);
   if (parts_->emulator) parts_->emulator->waited(parts_->engine->elapsed() - asked);
+  if (share.kind == session::Share::Kind::kBatch) ++parts_->taken;
   return share;
 }
 
@@ -303,13 +308,13 @@ bool Session::step(double loss, std::size_t samples) {
   parts.replica.collect_gradients();
   if (parts.emulator) parts.emulator->end(parts.now());
   if (parts.updates) parts.updates->latch(parts.engine->step());
-  parts.engine->computed({.samples = samples, .loss = loss});
+  parts.engine->computed({.samples = samples, .loss = loss, .pieces = parts.pieces_taken()});
   return advance();
 }
 
 bool Session::idle_step() {
   if (parts_->updates) parts_->updates->latch(parts_->engine->step());
-  parts_->engine->computed({.samples = 0});
+  parts_->engine->computed({.samples = 0, .pieces = parts_->pieces_taken()});
   return advance();
 }
 
@@ -318,6 +323,7 @@ bool Session::advance() {
   parts.expected.reset();
   parts.more = parts.engine->next();
   if (!parts.more) return false;
+  if (!parts.engine->again()) parts.taken = 0;
   parts.replica.zero_gradients();
   if (parts.emulator) parts.emulator->begin(parts.now(), parts.engine->step());
   return true;

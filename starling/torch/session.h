@@ -86,8 +86,10 @@ class Session {
   // The number of pieces that the strategy cuts a batch in. More than one: a step has as many of them as fit.
   // Then shards are dynamic, and shard() gives out pieces instead of batches.
   std::uint64_t pieces() const;
-  // For programs that fetch their data themselves: whether the piece that was computed last has to be
-  // computed again, before another share is taken. The strategy has dropped it.
+  // For programs that fetch their data themselves: how many shares the next step should have at most, so
+  // many pieces computed as one; and whether what was computed last has to be computed again, before another
+  // share is taken: the strategy has dropped it.
+  std::uint64_t together() const;
   bool again() const;
   // The next batch of an epoch for programs that fetch their data themselves; with pieces, the next of
   // pieces() times as many. Each call takes a share.

@@ -168,7 +168,7 @@ class Shard {
     batch_.reset();
     if (!session().more() || trained_before_) return;
     if (session().again()) {
-      batch_ = part_of(*whole_, slice_of(samples_in(*whole_), session().pieces(), piece_));
+      batch_ = kept_;
     } else {
       session().options().dynamic_shards ? fetch_dynamic() : fetch_equal();
     }
@@ -221,31 +221,41 @@ class Shard {
   }
 
   void fetch_dynamic() {
-    for (;;) {
-      const session::Share share = session().next_share(epoch_, shares());
-      if (share.kind == session::Share::Kind::kEnd) return;
-      if (share.kind == session::Share::Kind::kBatch) take(share.batch);
-      if (batch_) return;
-      session().idle_step();
-      if (!session().more()) return;
+    while (!batch_ && session().more()) {
+      if (!take_shares()) return;
+      if (!batch_) session().idle_step();
     }
+    if (session().pieces() > 1) kept_ = batch_;
+  }
+
+  // As many as the strategy wants to be computed as one. They need not have samples. False: the epoch is
+  // over.
+  bool take_shares() {
+    std::vector<Batch> parts;
+    std::uint64_t taken = 0;
+    while (taken < session().together()) {
+      const session::Share share = session().next_share(epoch_, shares());
+      if (share.kind == session::Share::Kind::kEnd) break;
+      ++taken;
+      std::optional<Batch> part =
+          share.kind == session::Share::Kind::kBatch ? take(share.batch) : std::nullopt;
+      if (part) parts.push_back(std::move(*part));
+    }
+    if (!parts.empty()) batch_ = joined(parts);
+    return taken > 0;
   }
 
   // The shares that a worker gets ascend, so a loader's batch is kept for the pieces that may follow. One
   // that has fewer samples than pieces has empty pieces, which are no batch.
-  void take(std::uint64_t share) {
+  std::optional<Batch> take(std::uint64_t share) {
     const std::uint64_t pieces = session().pieces(), number = share / pieces;
     while (next_ <= number && (whole_ = pull())) {
     }
-    if (next_ != number + 1 || !whole_) return;
-    piece_ = share % pieces;
+    if (next_ != number + 1 || !whole_) return {};
     usual_ = static_cast<double>(samples_in(*whole_));
-    const Slice piece = slice_of(samples_in(*whole_), pieces, piece_);
-    if (pieces == 1) {
-      batch_ = std::exchange(whole_, std::nullopt);
-    } else if (!piece.empty()) {
-      batch_ = part_of(*whole_, piece);
-    }
+    if (pieces == 1) return std::exchange(whole_, std::nullopt);
+    const Slice piece = slice_of(samples_in(*whole_), pieces, share % pieces);
+    return piece.empty() ? std::nullopt : std::optional(part_of(*whole_, piece));
   }
 
   std::reference_wrapper<Session> session_;
@@ -255,8 +265,8 @@ class Shard {
   std::optional<Source> source_;
   std::uint64_t next_ = 0;  // of the loader's batches
   std::optional<Batch> batch_;
-  std::optional<Batch> whole_;  // the loader's batch that batch_ is a piece of
-  std::uint64_t piece_ = 0;
+  std::optional<Batch> kept_;    // the same, in case its step is dropped
+  std::optional<Batch> whole_;   // the loader's batch that the last piece was of
   double usual_ = 1;             // samples of a batch
   bool trained_before_ = false;  // the whole epoch
 };

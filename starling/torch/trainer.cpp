@@ -46,14 +46,15 @@ class Trainer {
   std::uint64_t epoch_steps() const;
   std::optional<std::uint64_t> last_step() const;
   bool ends_by_data() const;
-  std::uint64_t schedule_step(const Share& share) const;
+  std::uint64_t schedule_step() const;
   optim::Schedule schedule() const;
   SessionOptions session_options();
   void loop();
   void skip_trained();
   Share next_share();
+  bool take_shares();
   std::span<const std::uint32_t> samples_of(const Share& share) const;
-  void compute(const Share& share);
+  void compute();
   TrainResult result(std::vector<record::RankRecord> ranks);
 
   join::RunContext& context_;
@@ -66,7 +67,8 @@ class Trainer {
   AccuracyCurve curve_;
   optim::Schedule schedule_;
   std::unique_ptr<Session> session_;
-  Share last_;
+  std::uint64_t first_batch_ = 0;     // of all epochs, that this step has a share of
+  std::vector<std::uint32_t> taken_;  // the samples of all its shares
   std::uint64_t epoch_ = 0;
   std::vector<std::uint32_t> order_;  // of the epoch
   std::uint64_t order_epoch_ = ~std::uint64_t{0};
@@ -99,9 +101,8 @@ bool Trainer::ends_by_data() const {
   return !options_.steps || *options_.steps > *options_.epochs * epoch_steps();
 }
 
-std::uint64_t Trainer::schedule_step(const Share& share) const {
-  if (!ends_by_data()) return session_->next_step();
-  return optim::step_at_batch(epoch_ * epoch_batches() + share.batch / pieces_, workers());
+std::uint64_t Trainer::schedule_step() const {
+  return ends_by_data() ? optim::step_at_batch(first_batch_, workers()) : session_->next_step();
 }
 
 optim::Schedule Trainer::schedule() const {
@@ -159,9 +160,8 @@ void Trainer::loop() {
   skip_trained();
   while (session_->more()) {
     if (enough_ || interrupted()) session_->stop();
-    last_ = next_share();
-    if (last_.kind == Share::Kind::kEnd) return session_->finish();
-    compute(last_);
+    if (!session_->again() && !take_shares()) return session_->finish();
+    compute();
   }
 }
 
@@ -172,9 +172,24 @@ void Trainer::skip_trained() {
   for (std::uint64_t i = 0; i < *shares; ++i) session_->next_share(epoch_, epoch_shares());
 }
 
+// As many as the strategy wants to be computed as one. False: the last epoch is over.
+bool Trainer::take_shares() {
+  taken_.clear();
+  for (std::uint64_t i = 0; i < session_->together(); ++i) {
+    const Share share = next_share();
+    if (share.kind == Share::Kind::kEnd) return i > 0;
+    if (i == 0) first_batch_ = epoch_ * epoch_batches() + share.batch / pieces_;
+    if (share.kind == Share::Kind::kEmpty) return true;
+    if (order_epoch_ != epoch_) order_ = data::epoch_order(batches_.size(), options_.seed, epoch_);
+    order_epoch_ = epoch_;
+    const std::span<const std::uint32_t> samples = samples_of(share);
+    taken_.insert(taken_.end(), samples.begin(), samples.end());
+  }
+  return true;
+}
+
 // kEnd: of the last epoch.
 Share Trainer::next_share() {
-  if (session_->again()) return last_;
   while (!options_.epochs || epoch_ < *options_.epochs) {
     const Share share = session_->next_share(epoch_, epoch_shares());
     if (share.kind != Share::Kind::kEnd) return share;
@@ -200,21 +215,14 @@ std::span<const std::uint32_t> Trainer::samples_of(const Share& share) const {
   return batch.subspan(piece.begin, piece.size());
 }
 
-void Trainer::compute(const Share& share) {
-  session_->set_learning_rate(schedule_.at(schedule_step(share)));
-  if (share.kind == Share::Kind::kEmpty) {
+void Trainer::compute() {
+  session_->set_learning_rate(schedule_.at(schedule_step()));
+  if (taken_.empty()) {
     session_->idle_step();
     return;
   }
-  if (order_epoch_ != epoch_) order_ = data::epoch_order(batches_.size(), options_.seed, epoch_);
-  order_epoch_ = epoch_;
-  const std::span<const std::uint32_t> own = samples_of(share);
-  if (own.empty()) {
-    session_->idle_step();
-    return;
-  }
-  const Sample sample = batches_.take(own);
-  session_->expect(sample.samples, static_cast<double>(own.size()) / static_cast<double>(options_.batch));
+  const Sample sample = batches_.take(taken_);
+  session_->expect(sample.samples, static_cast<double>(taken_.size()) / static_cast<double>(options_.batch));
   const ::torch::Tensor loss =
       ::torch::nn::functional::cross_entropy(model_->forward(sample.input), sample.target);
   loss.backward();

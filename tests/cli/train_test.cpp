@@ -140,6 +140,13 @@ TEST_F(Train, SharedOutBatchesAreEachTakenOnce) {
   EXPECT_EQ(steps(lockstep), 3 * 63U);  // one of them without a batch
 }
 
+TEST_F(Train, PiecesAreEachTakenOnce) {
+  const std::string flags = concat(kSmallRun, " --batch 64 --epochs 1 --slow 0:10 --strategy nonblocking");
+  for (const char* const options : {"", " --pieces auto", " --base dpsgd --pieces auto", " --base ripples"}) {
+    EXPECT_EQ(trained(flags + options)["samples"], kSamples) << options;
+  }
+}
+
 TEST_F(Train, EndsInTime) {
   const Json summary =
       trained(concat(kSmallRun, few_pictures(folder_), " --max-seconds 0.3 --pace 10ms --batch 4"));

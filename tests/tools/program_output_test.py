@@ -64,6 +64,15 @@ class ProgramOutput(unittest.TestCase):
             with self.subTest(strategy=strategy):
                 self.assertEqual(len(set(sums_of_weights(launch(workers=4, strategy=strategy)))), 1)
 
+    def test_pieces_and_balanced_batches_use_each_sample_once(self):
+        for strategy, *options in (("nonblocking",), ("nonblocking", "--pieces", "auto"), ("allreduce", "--balance", "speed"),
+                                   ("ps", "--balance", "speed")):
+            with self.subTest(strategy=strategy, options=options):
+                out = f"{self.out}-{strategy}{len(options)}"
+                sums = sums_of_weights(launch(*options, "--out", out, workers=2, strategy=strategy))
+                self.assertEqual(len(set(sums)), 1)
+                self.assertEqual(json.loads(Path(out, "summary.json").read_text())["samples"], 4 * 2048)
+
     def test_the_end_may_be_known(self):
         result = launch("--out", self.out, "--steps", "30")
         self.assertRegex(result.stderr, r"step \d+ of 30 \(\d+ %, .* left\)")

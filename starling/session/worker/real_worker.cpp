@@ -87,7 +87,7 @@ Task<bool> RealWorker::make_step(const StepPlan& plan) {
     if (by_section != nullptr) co_await let_through(*by_section, during == nullptr);
     const bool computed = co_await next_batch(during, plan);
     if (!computed) break;
-    ++pieces_;
+    pieces_ += batch_->pieces;
   }
   if (pieces_ == 0) {
     if (over_ && !plan.outlasts_data) {
@@ -142,7 +142,11 @@ Task<bool> RealWorker::next_batch(StepListener* listener, const StepPlan& plan) 
   forward_ = true;
   if (listener == nullptr) set_all_states(SectionState::kCurrent);
   wants_sections_.store(listener != nullptr, std::memory_order_relaxed);
-  requests_.ask({.kind = UserRequest::Kind::kBatch, .step = step_, .again = again, .portion = plan.portion});
+  requests_.ask({.kind = UserRequest::Kind::kBatch,
+                 .step = step_,
+                 .again = again,
+                 .portion = plan.portion,
+                 .together = plan.next_pass(pieces_)});
   while (!answered_ && !dropped_) {
     if (drop != nullptr) {
       co_await runtime::when_any(wait_for(heard_), wait_for(*drop));

@@ -22,6 +22,7 @@ struct UserRequest {
   std::uint64_t step = 0;  // kBatch, kUpdate: the parts of one step have the same number
   bool again = false;      // kBatch: the last one, which was dropped
   std::optional<strategy::Portion> portion = {};  // kBatch: of the global batch
+  int together = 1;                               // kBatch: pieces that are computed as one
   double learning_rate = 0;                       // kUpdate: of that step
   std::function<void()> call = {};                // kCall
 };

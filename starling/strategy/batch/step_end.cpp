@@ -7,17 +7,21 @@
 #include "starling/core/byte_codec.h"
 #include "starling/core/error.h"
 #include "starling/runtime/deadline.h"
+#include "starling/strategy/batch/piece_size.h"
 #include "starling/strategy/timed_exchange.h"
 
 namespace starling::strategy {
 
 struct StepEnd::State {
-  State(Worker& worker, const Rules& given) : self(worker), rules(given), sender(worker.net()) {
+  State(Worker& worker, const Rules& given)
+      : self(worker), rules(given), sender(worker.net()), size(given.pieces) {
     finished.resize(static_cast<std::size_t>(self.workers()));
   }
 
   bool is_over() const;
+  double worth_of(int pieces) const;
   bool has_no_time() const;
+  int next_pass();
   void look();
   void learn();
   static Task<> listen(std::shared_ptr<State> state);
@@ -26,6 +30,7 @@ struct StepEnd::State {
   Worker& self;
   const Rules rules;
   coordination::AsyncSender sender;
+  PieceSize size;
   std::vector<std::uint64_t> finished;  // by worker: the last step that it is known to have finished
   std::uint64_t step = 0;               // the last that this worker has begun
   bool computing = false;
@@ -69,13 +74,27 @@ void StepEnd::State::learn() {
   }
 }
 
+// The time that the others may wait for so many pieces.
+double StepEnd::State::worth_of(int pieces) const {
+  return expected * pieces / (rules.pieces * self.workers());
+}
+
 // The first piece is always begun: without it the worker would have no part in the step.
 bool StepEnd::State::has_no_time() const {
   if (expected == 0 || free || rules.trigger.kind == Trigger::Kind::kAll) return false;
-  const double piece = seconds_of(self.now() - begun) / self.pieces();
-  const double worth = expected / (rules.pieces * self.workers());
-  const bool sets_the_pace = piece * rules.pieces <= expected + worth;
-  return !sets_the_pace && piece * (self.pieces() + 1) > expected + worth;
+  const double piece = seconds_of(self.now() - begun) / self.pieces(), end = expected + worth_of(1);
+  const bool sets_the_pace = piece * rules.pieces <= end;
+  return !sets_the_pace && piece * (self.pieces() + 1) > end;
+}
+
+// If there is no time for more, one piece.
+int StepEnd::State::next_pass() {
+  const int wanted = size.next_pass(self.now(), self.pieces());
+  if (rules.late != Late::kAvoid || expected == 0 || free) return wanted;
+  const int rest = rules.pieces - self.pieces();
+  const double left = expected + worth_of(1) - seconds_of(self.now() - begun);
+  const int fitting = size.fitting(left);
+  return fitting >= rest ? wanted : std::min(wanted, fitting);
 }
 
 Task<> StepEnd::State::listen(std::shared_ptr<State> state) {
@@ -107,6 +126,7 @@ StepEnd::StepEnd(Worker& self, const Rules& rules, StepListener* also)
     : self_(self), also_(also), state_(std::make_shared<State>(self, rules)) {
   plan_.pieces = rules.pieces;
   plan_.listener = this;
+  if (rules.several) plan_.together = [state = state_.get()] { return state->next_pass(); };
   if (self.workers() == 1) return;
   plan_.outlasts_data = true;
   const bool avoid = rules.late == Late::kAvoid, drop = rules.late == Late::kDrop;
@@ -124,6 +144,7 @@ void StepEnd::begins() {
   state_->step = self_.step();
   state_->computing = true;
   state_->begun = self_.now();
+  state_->size.step_begins(state_->begun);
   state_->ended_after.reset();
   state_->over.reset();
   state_->look();
@@ -137,6 +158,7 @@ Task<> StepEnd::settle() {
 
 void StepEnd::computed() {
   state_->computing = false;
+  state_->size.step_ends(self_.now(), self_.pieces(), state_->is_over());
   const bool finished = self_.pieces() == plan_.pieces;
   if (!finished || state_->rules.trigger.kind != Trigger::Kind::kFinishers) return;
   if (state_->rules.trigger.finishers == 1 && !state_->ended_after) {

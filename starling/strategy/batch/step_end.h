@@ -8,7 +8,7 @@
 // A piece that is under way when the step ends is finished, or dropped. Or it is not begun (ours): a worker
 // that knows how long its pieces take, and when the last steps ended, leaves out a piece that would end so
 // much later that the others' waiting costs more than it is worth: with n workers and K pieces, more than the
-// n K-th part of the step.
+// n K-th part of the step. Where pieces are computed as one, a pass is made as short as fits.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,7 @@ class StepEnd final : public StepListener {
   enum class Late { kAvoid, kFinish, kDrop };  // the piece under way
   struct Rules {
     int pieces = 8;
+    bool several = false;  // pieces may be computed as one (piece_size.h)
     Trigger trigger;
     Late late = Late::kAvoid;
   };

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "cli/common/svg.h"
 #include "starling/core/error.h"
 
 namespace starling::cli {
@@ -59,7 +60,6 @@ double common_accuracy(const std::vector<RunCurve>& runs) {
 
 namespace {
 
-constexpr const char* kColours[] = {"#9a3b26", "#1b6ca8", "#3d8b40", "#7a4fa3", "#b8860b", "#444444"};
 constexpr double kLeft = 56, kTop = 40, kWidth = 620, kHeight = 280;
 
 struct Frame {
@@ -76,14 +76,6 @@ double tick(double range) {
     if (step * power >= rough) return step * power;
   }
   return 10 * power;
-}
-
-// Escapes the text for XML.
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text)
-    out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
-  return out;
 }
 
 std::string axes(const Frame& frame) {
@@ -106,7 +98,7 @@ std::string axes(const Frame& frame) {
 }
 
 std::string line_of(const RunCurve& run, const Frame& frame, double accuracy, std::size_t index) {
-  const char* const colour = kColours[index % std::size(kColours)];
+  const char* const colour = svg_colour(index);
   std::string points;
   for (const CurvePoint& point : run.points) {
     points += fmt::format("{:.1f},{:.1f} ", frame.x(point.seconds),
@@ -122,7 +114,7 @@ std::string line_of(const RunCurve& run, const Frame& frame, double accuracy, st
   const std::string note = seconds ? fmt::format("{:.2f} after {:.1f} s", accuracy, *seconds) : "not reached";
   svg += fmt::format("<text x='{:.1f}' y='{:.1f}' fill='{}' text-anchor='end'>{}: {}</text>\n",
                      kLeft + kWidth - 8, kTop + kHeight - 16 - 18 * static_cast<double>(index), colour,
-                     escaped(run.name), note);
+                     svg_escaped(run.name), note);
   return svg;
 }
 
@@ -138,11 +130,7 @@ std::string draw(const std::vector<RunCurve>& runs, double accuracy) {
   }
   frame.seconds = std::max(frame.seconds, 1e-3);
   frame.lowest = std::min(0.9, std::floor(frame.lowest * 10) / 10);
-  std::string svg = fmt::format(
-      "<svg xmlns='http://www.w3.org/2000/svg' width='{:.0f}' height='{:.0f}' font-family='sans-serif' "
-      "font-size='12'>\n"
-      "<rect width='100%' height='100%' fill='white'/>\n",
-      kLeft + kWidth + 24, kTop + kHeight + 48);
+  std::string svg = svg_begin(kLeft + kWidth + 24, kTop + kHeight + 48);
   svg += axes(frame);
   svg += fmt::format(
       "<line x1='{:.1f}' x2='{:.1f}' y1='{:.1f}' y2='{:.1f}' stroke='#888' stroke-dasharray='4 4'/>\n", kLeft,

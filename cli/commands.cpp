@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "cli/analyse/analyse.h"
 #include "cli/bench/bench.h"
 #include "cli/common/help_format.h"
 #include "cli/compare.h"
@@ -19,6 +20,7 @@ void add_commands(CLI::App& app, const std::vector<std::string>& words, int& exi
   add_info(app);
   add_bench(app);
   add_simulate(app, words);
+  add_analyse(app);
   add_train(app, words, exit_code);
   add_compare(app);
   add_strategies(app);

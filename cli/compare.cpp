@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/accuracy_plot.h"
+#include "cli/common/shared_flags.h"
 #include "starling/core/error.h"
 #include "starling/core/text.h"
 #include "starling/record/atomic_file.h"
@@ -68,7 +69,7 @@ void add_compare(CLI::App& app) {
       ->required();
   command->add_option("--accuracy", text->accuracy,
                       "accuracy to compare at, 0 to 1 (the highest that all runs reach)");
-  command->add_option("--svg", text->svg, "also draws the curves into this file");
+  add(*command, shared_flags().svg, text->svg);
   command->callback([text] { compare(*text); });
 }
 

@@ -13,6 +13,9 @@
 namespace starling::cli {
 namespace {
 
+constexpr long long kMostSeeds = 100'000;
+constexpr auto kHighestSeed = std::numeric_limits<long long>::max();
+
 Flag<std::string> strategy_flag() {
   std::vector<std::string_view> names;
   for (const strategy::StrategyEntry& row : strategy::registry()) names.emplace_back(row.name);
@@ -41,6 +44,22 @@ Grammar<std::string> nonfinite() {
   return text_like("WORD", [](const std::string& text, auto flag) { strategy::parse_nonfinite(text, flag); });
 }
 
+// "1..100", both ends included.
+std::vector<std::uint64_t> read_seeds(const std::string& text, std::string_view flag) {
+  const std::string what = concat(flag, ": '", text, "'");
+  const std::size_t dots = text.find("..");
+  if (dots == std::string::npos) throw InvalidArgument(concat(what, "; allowed: FIRST..LAST, as in 1..100"));
+  const long long first = parse_integer(text.substr(0, dots), what, 0, kHighestSeed);
+  const long long last = parse_integer(text.substr(dots + 2), what, 0, kHighestSeed);
+  if (last < first || last - first >= kMostSeeds) {
+    throw InvalidArgument(
+        concat(what, "; allowed: FIRST..LAST with 1 to ", kMostSeeds, " seeds, the smaller one first"));
+  }
+  std::vector<std::uint64_t> seeds;
+  for (long long seed = first; seed <= last; ++seed) seeds.push_back(static_cast<std::uint64_t>(seed));
+  return seeds;
+}
+
 // Whether vectors are excluded.
 bool read_exclusion(const std::string& text, std::string_view flag) {
   if (text == "vectors" || text == "none") return text == "vectors";
@@ -66,6 +85,7 @@ void add_worker_flags(SharedFlags& flags) {
                    "go-on: without a lost worker, where the strategy can; end: a loss ends the run where the "
                    "strategy needs all workers",
                    {"go-on|end", join::parse_on_loss}};
+  flags.step_time = {"--step-time", "duration of a step at speed 1; replays have their own", positive_time()};
   flags.link = {"--link", "emulates slower links between workers: 1gbe, 10gbe, ..., or 40gbit/5us",
                 link_speed()};
 }
@@ -99,8 +119,8 @@ void add_run_flags(SharedFlags& flags) {
   flags.target_loss = {"--target-loss", "loss to reach; the summary says when", number(-kLarge, kLarge)};
   flags.target_accuracy = {"--target-accuracy",
                            "accuracy on the test set to reach, 0 to 1; the summary says when", number(0, 1)};
-  flags.seed = {"--seed", "seed of everything random",
-                whole_number(0, std::numeric_limits<long long>::max())};
+  flags.seed = {"--seed", "seed of everything random", whole_number(0, kHighestSeed)};
+  flags.seeds = {"--seeds", "runs all these seeds and shows how they spread", {"FIRST..LAST", read_seeds}};
   flags.checkpoint_every = {"--checkpoint-every", "steps between two checkpoints, which go into --out",
                             whole_number(1, kMostSteps)};
   flags.resume = {"--resume", "folder of a run; continues from its last checkpoint", any_text()};
@@ -110,6 +130,7 @@ void add_run_flags(SharedFlags& flags) {
                   "full: sums of the run, and its time line within a limit, or within SPANS of each rank; "
                   "summary: sums only; off: nothing",
                   {"full[:SPANS]|summary|off", record::parse_record_plan}};
+  flags.svg = {"--svg", "also draws the curves into this file", any_text()};
   flags.force = {"--force", "replaces the files of an earlier run in --out"};
   flags.json = {"--json", "prints summary.json instead of the table"};
 }

@@ -22,6 +22,7 @@ struct SharedFlags {
   Flag<std::string> jitter, jitter_span;
   Flag<std::string> slow, pause, kill;
   Flag<bool> on_loss;  // whether it ends the run
+  Flag<Duration> step_time;
   Flag<transport::Link> link;
 
   // Learning.
@@ -38,8 +39,9 @@ struct SharedFlags {
   Flag<double> max_seconds;
   Flag<double> target_loss, target_accuracy;
   Flag<std::uint64_t> seed;
+  Flag<std::vector<std::uint64_t>> seeds;
   Flag<std::uint64_t> checkpoint_every;
-  Flag<std::string> resume, out;
+  Flag<std::string> resume, out, svg;
   Flag<record::RecordPlan> record;
   Switch force, json;
 };

@@ -8,24 +8,7 @@ namespace starling::cli {
 namespace {
 
 constexpr long long kMostParameters = 1'000'000'000;
-constexpr long long kMostSeeds = 100'000;
 constexpr auto kHighestSeed = std::numeric_limits<long long>::max();
-
-// "1..100", both ends included.
-std::vector<std::uint64_t> read_seeds(const std::string& text, std::string_view flag) {
-  const std::string what = concat(flag, ": '", text, "'");
-  const std::size_t dots = text.find("..");
-  if (dots == std::string::npos) throw InvalidArgument(concat(what, "; allowed: FIRST..LAST, as in 1..100"));
-  const long long first = parse_integer(text.substr(0, dots), what, 0, kHighestSeed);
-  const long long last = parse_integer(text.substr(dots + 2), what, 0, kHighestSeed);
-  if (last < first || last - first >= kMostSeeds) {
-    throw InvalidArgument(
-        concat(what, "; allowed: FIRST..LAST with 1 to ", kMostSeeds, " seeds, the smaller one first"));
-  }
-  std::vector<std::uint64_t> seeds;
-  for (long long seed = first; seed <= last; ++seed) seeds.push_back(static_cast<std::uint64_t>(seed));
-  return seeds;
-}
 
 Grammar<std::string> network() {
   return text_like("LINK", [](const std::string& text, auto flag) { transport::parse_link(text, flag); });
@@ -81,9 +64,7 @@ void add_learning_flags(CLI::App& command, SimulateFlags& flags) {
       ->default_str("1");
   add_own("--data-seed", "seed of generated data", whole_number(0, kHighestSeed), flags.data_seed)
       ->default_str("1");
-  add_own("--step-time", "duration of a step at speed 1; replays have their own", positive_time(),
-          flags.step_time)
-      ->default_str("100ms");
+  add(command, shared.step_time, flags.step_time)->group(kGroup)->default_str("100ms");
   add_own("--pass-overhead", "what a forward and backward pass takes at speed 1, whatever its samples",
           time(), flags.pass_overhead)
       ->default_str("0s");
@@ -129,8 +110,7 @@ void add_run_flags(CLI::App& command, SimulateFlags& flags) {
       ->default_str("1");
   refuse_eval_every(command);
   add(command, shared.seed, flags.seed)->group(kGroup)->default_str("1");
-  add_own("--seeds", "runs all these seeds; prints mean, spread and quantiles",
-          Grammar<std::vector<std::uint64_t>>{"FIRST..LAST", read_seeds}, flags.seeds);
+  add(command, shared.seeds, flags.seeds)->group(kGroup);
   add(command, shared.out, flags.out)->group(kGroup);
   add(command, shared.record, flags.record)->group(kGroup)->default_str("full");
   add(command, shared.force, flags.force)->group(kGroup);

@@ -29,7 +29,7 @@ std::string error_of(Call call) {
 bool nobody_ended() { return false; }
 
 // Ranks whose answers are sent before they are asked for: one thread is enough.
-class BenchControlTest : public testing::Test {
+class BenchControlTest : public ::testing::Test {
  protected:
   void greet(int ranks) {
     for (int rank = ranks - 1; rank >= 0; --rank) {  // any order will do

@@ -36,7 +36,7 @@ TEST(BenchCollectives, WritesJsonToStdout) {
 
 TEST(BenchCollectives, MeasuresEveryOperationAndRankCount) {
   const std::filesystem::path file =
-      std::filesystem::path(testing::TempDir()) / concat("bench.", getpid(), ".json");
+      std::filesystem::path(::testing::TempDir()) / concat("bench.", getpid(), ".json");
   const Ran ran = run_program({"bench", "collectives", "--ranks", "1,3", "--sizes", "4", "--against", "none",
                                "--ops", "allreduce,broadcast,allgather", "--rounds", "1", "--json", file});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
@@ -63,7 +63,7 @@ TEST(BenchCollectives, SaysWhyAPeerIsMissing) {
 // A Python that passes the check and then fails as a peer, and an mpirun that fails at once.
 TEST(BenchCollectives, GoesOnWithoutAPeerThatFails) {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(testing::TempDir()) / concat("peers.", getpid());
+  const fs::path folder = fs::path(::testing::TempDir()) / concat("peers.", getpid());
   fs::create_directory(folder);
   const auto write_script = [&](const char* name, const char* text) {
     std::ofstream(folder / name) << "#!/bin/sh\n" << text << "\n";

@@ -32,11 +32,11 @@ void collect(CLI::App& app, const std::string& name, Places& places) {
 
 // Names that mean something else in a command that neither trains nor simulates. All others must be one flag.
 const std::map<std::string, std::set<std::string>> kOthers{
-    {"--out", {"data"}},                                       // a folder for IDX files
-    {"--force", {"data"}},                                     // replaces those
-    {"--json", {"info", "bench train", "bench collectives"}},  // a file; of info, what it shows
-    {"--against", {"bench collectives"}},                      // other peers
-    {"--hosts", {"launch"}},                                   // names of hosts; in simulate their number
+    {"--out", {"data"}},                                                  // a folder for IDX files
+    {"--force", {"data"}},                                                // replaces those
+    {"--json", {"info", "bench train", "bench collectives", "analyse"}},  // a file; of info, what it shows
+    {"--against", {"bench collectives"}},                                 // other peers
+    {"--hosts", {"launch"}},  // names of hosts; in simulate their number
 };
 
 Places shared_places(CLI::App& app) {
@@ -118,8 +118,8 @@ TEST(SharedFlags, HaveOneGrammarInAllCommands) {
   }
   for (const char* const flag : {"--workers", "--strategy", "--slow", "--steps", "--link", "--out", "--lr"})
     EXPECT_EQ(places.count(flag), 1U) << flag;
-  EXPECT_EQ(places.at("--workers").size(), 4U);
-  EXPECT_EQ(places.at("--slow").size(), 3U);
+  EXPECT_EQ(places.at("--workers").size(), 5U);
+  EXPECT_EQ(places.at("--slow").size(), 4U);
   EXPECT_EQ(places.at("--on-loss").size(), 3U);
 }
 

@@ -56,16 +56,15 @@ void allow_for_ties(const AnalysePlan& plan, const PieceRules& rules, analysis::
   const bool drops = rules.trigger == PieceRules::Trigger::kFinishers && !rules.finish;
   const bool at_once = std::has_single_bit(static_cast<unsigned>(plan.workers()));
   if (!drops || at_once || analysis::law_of(plan.jitter).has_density()) return;
-  const double lost = static_cast<double>(plan.workers() - rules.finishers) / rules.pieces;
+  const double lost = static_cast<double>(plan.workers() - rules.finishers) / plan.pieces;
   times.batches.low -= lost / times.step.high;
 }
 
-AnalysisRow piece_row(const AnalysePlan& plan, const std::string& trigger, PieceRules rules) {
-  rules.pieces = plan.pieces;
-  rules.factor_by_piece = plan.factor_by_piece;
+AnalysisRow piece_row(const AnalysePlan& plan, const analysis::PieceClock& clock, const std::string& trigger,
+                      const PieceRules& rules) {
   const bool all = rules.trigger == PieceRules::Trigger::kAll;
   const std::string late = rules.finish ? "finish" : "drop";
-  analysis::RunTimes times = nonblocking_times(plan.crew(), rules);
+  analysis::RunTimes times = nonblocking_times(plan.crew(), rules, clock);
   allow_for_ties(plan, rules, times);
   return {.name = concat("non-blocking, ", trigger, all ? "" : concat(", ", late)),
           .strategy = "nonblocking",
@@ -75,16 +74,17 @@ AnalysisRow piece_row(const AnalysePlan& plan, const std::string& trigger, Piece
 
 void add_piece_rows(const AnalysePlan& plan, std::vector<AnalysisRow>& rows) {
   using Trigger = PieceRules::Trigger;
+  const auto clock = analysis::make_piece_clock(plan.jitter, plan.pieces, plan.factor_by_piece);
   const std::string quorum = concat("quorum:", plan.quorum);
   const std::string deadline = fmt::format("deadline:{:g}s", plan.deadline_seconds);
   for (const bool finish : {true, false}) {
-    rows.push_back(piece_row(plan, "first", {.finishers = 1, .finish = finish}));
-    rows.push_back(piece_row(plan, quorum, {.finishers = plan.quorum, .finish = finish}));
+    rows.push_back(piece_row(plan, *clock, "first", {.finishers = 1, .finish = finish}));
+    rows.push_back(piece_row(plan, *clock, quorum, {.finishers = plan.quorum, .finish = finish}));
     rows.push_back(piece_row(
-        plan, deadline,
+        plan, *clock, deadline,
         {.trigger = Trigger::kDeadline, .deadline_seconds = plan.deadline_seconds, .finish = finish}));
   }
-  rows.push_back(piece_row(plan, "all", {.trigger = Trigger::kAll, .finish = true}));
+  rows.push_back(piece_row(plan, *clock, "all", {.trigger = Trigger::kAll, .finish = true}));
 }
 
 // With limits that are the parts themselves nothing is left to be measured.

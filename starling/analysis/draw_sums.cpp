@@ -56,6 +56,15 @@ TimeLaw binomial_law(const std::vector<Atom>& factor, int count) {
   return TimeLaw({.atoms = std::move(atoms), .mean = mean});
 }
 
+std::complex<double> power(std::complex<double> base, int count) {
+  std::complex<double> result = 1;
+  for (; count > 0; count /= 2) {
+    if (count % 2 == 1) result = product(result, base);
+    base = product(base, base);
+  }
+  return result;
+}
+
 // The mean of P(X > t) over each step of the grid, by the rule of Simpson.
 std::vector<double> mean_above(const TimeLaw& law, double step) {
   std::vector<double> means(kGrid);
@@ -155,8 +164,7 @@ TimeLaw DrawSums::of(int count) const {
 
 std::vector<double> DrawSums::masses_of(int count) const {
   Spectrum powers = spectrum_;
-  for (std::complex<double>& value : powers)
-    value = std::polar(std::pow(std::abs(value), count), count * std::arg(value));
+  for (std::complex<double>& value : powers) value = power(value, count);
   transform(powers, true);
   std::vector<double> masses(kGrid);
   for (std::size_t j = 0; j < kGrid; ++j)

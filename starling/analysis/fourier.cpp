@@ -36,10 +36,7 @@ void transform(std::vector<std::complex<double>>& values, bool back) {
       for (std::size_t k = 0; k < half; ++k) {
         std::complex<double>& a = values[block + k];
         std::complex<double>& b = values[block + k + half];
-        const std::complex<double> root = roots[k * stride];
-        // Written out: the product of the library looks for infinities.
-        const std::complex<double> turned(b.real() * root.real() - b.imag() * root.imag(),
-                                          b.real() * root.imag() + b.imag() * root.real());
+        const std::complex<double> turned = product(b, roots[k * stride]);
         b = a - turned;
         a += turned;
       }

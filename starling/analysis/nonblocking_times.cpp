@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "starling/analysis/integral.h"
-#include "starling/analysis/piece_clock.h"
 #include "starling/analysis/signal.h"
 
 namespace starling::analysis {
@@ -29,8 +28,8 @@ double computing_of_all(const Crew& crew) {
   return law_of(crew.jitter).mean() * std::accumulate(crew.seconds.begin(), crew.seconds.end(), 0.0);
 }
 
-PieceStep step_of_all(const Crew& crew, const PieceRules& rules, const Signal& signal) {
-  return {mean_of_largest(signal.teams()), static_cast<double>(crew.workers() * rules.pieces),
+PieceStep step_of_all(const Crew& crew, const Signal& signal) {
+  return {mean_of_largest(signal.teams()), static_cast<double>(crew.workers() * signal.clock().pieces()),
           computing_of_all(crew)};
 }
 
@@ -98,17 +97,17 @@ PieceStep step_of_deadline(const PieceRules& rules, const Signal& signal) {
 
 }  // namespace
 
-PieceStep piece_step(const Crew& crew, const PieceRules& rules) {
-  const Signal signal(crew, rules);
-  if (rules.trigger == PieceRules::Trigger::kAll) return step_of_all(crew, rules, signal);
+PieceStep piece_step(const Crew& crew, const PieceRules& rules, const PieceClock& clock) {
+  const Signal signal(crew, rules, clock);
+  if (rules.trigger == PieceRules::Trigger::kAll) return step_of_all(crew, signal);
   return rules.trigger == PieceRules::Trigger::kDeadline ? step_of_deadline(rules, signal)
                                                          : step_of_quorum(rules, signal);
 }
 
-RunTimes nonblocking_times(const Crew& crew, const PieceRules& rules) {
-  const PieceStep step = piece_step(crew, rules);
+RunTimes nonblocking_times(const Crew& crew, const PieceRules& rules, const PieceClock& clock) {
+  const PieceStep step = piece_step(crew, rules, clock);
   const double seconds = step.seconds + crew.comm_seconds;
-  const double batches = step.pieces / rules.pieces / seconds;
+  const double batches = step.pieces / clock.pieces() / seconds;
   const double waiting = 1 - step.computing / (crew.workers() * seconds);
   return {{seconds, seconds}, {batches, batches}, {waiting, waiting}};
 }

@@ -19,14 +19,13 @@
 #pragma once
 
 #include "starling/analysis/crew.h"
+#include "starling/analysis/piece_clock.h"
 
 namespace starling::analysis {
 
 struct PieceRules {
   enum class Trigger { kFinishers, kDeadline, kAll };
 
-  int pieces = 8;
-  bool factor_by_piece = false;  // else all pieces of a step share one
   Trigger trigger = Trigger::kFinishers;
   int finishers = 1;
   double deadline_seconds = 0;
@@ -40,7 +39,8 @@ struct PieceStep {
   double computing = 0;  // seconds, of all workers
 };
 
-PieceStep piece_step(const Crew& crew, const PieceRules& rules);
-RunTimes nonblocking_times(const Crew& crew, const PieceRules& rules);
+// The clock is that of the crew's jitter and of the pieces; several rules may share it.
+PieceStep piece_step(const Crew& crew, const PieceRules& rules, const PieceClock& clock);
+RunTimes nonblocking_times(const Crew& crew, const PieceRules& rules, const PieceClock& clock);
 
 }  // namespace starling::analysis

@@ -24,10 +24,10 @@ std::vector<double> thinned(const std::vector<double>& corners) {
 
 }  // namespace
 
-Signal::Signal(const Crew& crew, const PieceRules& rules)
+Signal::Signal(const Crew& crew, const PieceRules& rules, const PieceClock& clock)
     : workers_(equal_workers(crew)),
-      clock_(make_piece_clock(crew.jitter, rules.pieces, rules.factor_by_piece)),
-      teams_(teams_of(workers_, clock_->end())),
+      clock_(clock),
+      teams_(teams_of(workers_, clock.end())),
       finishers_(rules.finishers) {}
 
 double Signal::mean() const { return mean_of_smallest(teams_, finishers_); }
@@ -83,7 +83,7 @@ double Signal::last_of_quorum(std::size_t team, const std::vector<double>& yes,
 std::vector<PieceClock::Function> Signal::late_after(double t) const {
   std::vector<PieceClock::Function> late;
   for (const EqualWorkers& group : workers_) {
-    late.push_back([of_unit = clock_->late_after(t / group.seconds), unit = group.seconds](double w) {
+    late.push_back([of_unit = clock_.late_after(t / group.seconds), unit = group.seconds](double w) {
       return of_unit(w / unit);
     });
   }
@@ -94,7 +94,7 @@ std::vector<PieceClock::Function> Signal::late_after(double t) const {
 std::vector<double> Signal::corners_after(double t) const {
   std::vector<double> corners;
   for (const EqualWorkers& group : workers_) {
-    for (const double corner : clock_->corners_after(t / group.seconds))
+    for (const double corner : clock_.corners_after(t / group.seconds))
       corners.push_back(corner * group.seconds);
   }
   const std::vector<PieceClock::Function> late = late_after(t);
@@ -104,7 +104,7 @@ std::vector<double> Signal::corners_after(double t) const {
   };
   const auto end = std::partition_point(corners.begin() + 1, corners.end(), matters);
   corners.erase(end == corners.end() ? end : end + 1, corners.end());
-  return clock_->end().has_density() ? thinned(corners) : corners;
+  return clock_.end().has_density() ? thinned(corners) : corners;
 }
 
 // Integral over w > t of P(T = t) - P(T = t, all late ones end before w).
@@ -165,7 +165,7 @@ double Signal::mean_rest() const {
     if (atom > before * (1 + kSame)) sum += rest_at_atom(atom);
     before = atom;
   }
-  if (!clock_->end().has_density()) return sum;
+  if (!clock_.end().has_density()) return sum;
   std::vector<double> corners = corners_of(teams_);
   const auto possible = [&](double t) {
     std::vector<double> done;

@@ -1,7 +1,6 @@
 // The signal that ends a step of non-blocking SGD, and what is then under way.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -12,12 +11,13 @@ namespace starling::analysis {
 
 class Signal {
  public:
-  Signal(const Crew& crew, const PieceRules& rules);
+  // The clock must outlive it.
+  Signal(const Crew& crew, const PieceRules& rules, const PieceClock& clock);
 
   const std::vector<EqualWorkers>& workers() const { return workers_; }
   // The times that all pieces take.
   std::span<const Team> teams() const { return teams_; }
-  const PieceClock& clock() const { return *clock_; }
+  const PieceClock& clock() const { return clock_; }
 
   // Of a quorum.
   double mean() const;
@@ -46,7 +46,7 @@ class Signal {
   std::vector<double> corners_after(double t) const;
 
   std::vector<EqualWorkers> workers_;
-  std::unique_ptr<PieceClock> clock_;
+  const PieceClock& clock_;
   std::vector<Team> teams_;
   int finishers_;
 };

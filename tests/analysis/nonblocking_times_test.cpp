@@ -22,9 +22,14 @@ void expect_step(const PieceStep& step, const Expected& expected, double digits 
   EXPECT_NEAR(step.pieces, expected.pieces, 10 * digits);
 }
 
-PieceRules by_piece(PieceRules rules) {
-  rules.factor_by_piece = true;
-  return rules;
+enum class Span { kStep, kPiece };
+
+PieceStep step_of(const Crew& crew, Span span, const PieceRules& rules, int pieces = 8) {
+  return piece_step(crew, rules, *make_piece_clock(crew.jitter, pieces, span == Span::kPiece));
+}
+
+RunTimes times_of(const Crew& crew, Span span, const PieceRules& rules, int pieces = 8) {
+  return nonblocking_times(crew, rules, *make_piece_clock(crew.jitter, pieces, span == Span::kPiece));
 }
 
 struct First {
@@ -39,39 +44,39 @@ TEST(PieceStep, FirstOfExponentialPieces) {
                            First{16, {.481272, 61.602828}, {.896051, 76.602828}},
                            First{64, {.366334, 187.562829}, {.957367, 250.562829}}}) {
     const Crew crew = equal_crew(row.workers, "exponential");
-    expect_step(piece_step(crew, by_piece({})), row.drop);
-    expect_step(piece_step(crew, by_piece({.finish = true})), row.finish);
+    expect_step(step_of(crew, Span::kPiece, {}), row.drop);
+    expect_step(step_of(crew, Span::kPiece, {.finish = true}), row.finish);
     // Dropping loses nothing: as many full batches per second as workers.
-    EXPECT_NEAR(nonblocking_times(crew, by_piece({})).batches.low, row.workers, 1e-4);
-    EXPECT_NEAR(nonblocking_times(crew, by_piece({})).waiting.low, 0, 1e-6);
+    EXPECT_NEAR(times_of(crew, Span::kPiece, {}).batches.low, row.workers, 1e-4);
+    EXPECT_NEAR(times_of(crew, Span::kPiece, {}).waiting.low, 0, 1e-6);
   }
 }
 
 TEST(PieceStep, QuorumAndDeadlineOfExponentialPieces) {
   const Crew crew = equal_crew(8, "exponential");
-  expect_step(piece_step(crew, by_piece({.finishers = 2})), {.703124, 43.862342});
-  expect_step(piece_step(crew, by_piece({.finishers = 2, .finish = true})), {1.009374, 49.862342});
-  expect_step(piece_step(crew, by_piece({.finishers = 4, .finish = true})), {1.175085, 57.200438});
-  expect_step(piece_step(equal_crew(64, "exponential"), by_piece({.finishers = 32, .finish = true})),
+  expect_step(step_of(crew, Span::kPiece, {.finishers = 2}), {.703124, 43.862342});
+  expect_step(step_of(crew, Span::kPiece, {.finishers = 2, .finish = true}), {1.009374, 49.862342});
+  expect_step(step_of(crew, Span::kPiece, {.finishers = 4, .finish = true}), {1.175085, 57.200438});
+  expect_step(step_of(equal_crew(64, "exponential"), Span::kPiece, {.finishers = 32, .finish = true}),
               {1.460263, 461.844386}, 3e-6);
-  PieceRules deadline = by_piece({.trigger = Trigger::kDeadline, .deadline_seconds = 1});
-  expect_step(piece_step(crew, deadline), {.999577, 55.066462});
+  PieceRules deadline{.trigger = Trigger::kDeadline, .deadline_seconds = 1};
+  expect_step(step_of(crew, Span::kPiece, deadline), {.999577, 55.066462});
   deadline.finish = true;
-  expect_step(piece_step(crew, deadline), {1.240437, 58.690148}, 3e-6);
+  expect_step(step_of(crew, Span::kPiece, deadline), {1.240437, 58.690148}, 3e-6);
   deadline.deadline_seconds = 1.5;
-  expect_step(piece_step(crew, deadline), {1.489461, 63.386690}, 3e-6);
+  expect_step(step_of(crew, Span::kPiece, deadline), {1.489461, 63.386690}, 3e-6);
 }
 
 TEST(PieceStep, OneSlowWorker) {
   const Crew crew = crew_with_slow(8, "exponential", 4);
-  expect_step(piece_step(crew, by_piece({})), {.578689, 33.563961});
-  expect_step(piece_step(crew, by_piece({.finish = true})), {1.167340, 40.563961});
+  expect_step(step_of(crew, Span::kPiece, {}), {.578689, 33.563961});
+  expect_step(step_of(crew, Span::kPiece, {.finish = true}), {1.167340, 40.563961});
 }
 
 TEST(PieceStep, FewPieces) {
   const auto batches = [](int workers, int pieces) {
     const Crew crew = equal_crew(workers, "exponential");
-    return nonblocking_times(crew, by_piece({.pieces = pieces, .finish = true})).batches.low;
+    return times_of(crew, Span::kPiece, {.finish = true}, pieces).batches.low;
   };
   EXPECT_NEAR(batches(8, 2), 3.600152, 1e-5);
   EXPECT_NEAR(batches(8, 4), 4.785098, 1e-5);
@@ -83,7 +88,7 @@ TEST(PieceStep, FewPieces) {
 // Simulated: the last digit is uncertain.
 TEST(PieceStep, FirstOfLognormalPieces) {
   const auto step = [](int workers, bool finish) {
-    return piece_step(equal_crew(workers, "lognormal:0.5"), by_piece({.finish = finish}));
+    return step_of(equal_crew(workers, "lognormal:0.5"), Span::kPiece, {.finish = finish});
   };
   EXPECT_NEAR(step(2, false).seconds, .895, .003);
   EXPECT_NEAR(step(2, false).pieces, 13.945, .024);
@@ -96,10 +101,10 @@ TEST(PieceStep, FirstOfLognormalPieces) {
 TEST(PieceStep, WithoutJitterASlowWorkerMakesWhatFits) {
   for (const auto& [factor, time, pieces] :
        {std::tuple{3.0, 1.125, 3.0}, {5.0, 1.25, 2.0}, {16.0, 2.0, 1.0}}) {
-    for (const bool own : {false, true}) {
+    for (const Span span : {Span::kStep, Span::kPiece}) {
       const Crew crew = crew_with_slow(8, "none", factor);
-      expect_step(piece_step(crew, {.factor_by_piece = own}), {1, 56 + std::floor(8 / factor)});
-      expect_step(piece_step(crew, {.factor_by_piece = own, .finish = true}), {time, 56 + pieces});
+      expect_step(step_of(crew, span, {}), {1, 56 + std::floor(8 / factor)});
+      expect_step(step_of(crew, span, {.finish = true}), {time, 56 + pieces});
     }
   }
 }
@@ -107,23 +112,24 @@ TEST(PieceStep, WithoutJitterASlowWorkerMakesWhatFits) {
 // 1 of 2 workers has a factor of 5 with the probability 0.18, and 2 have with 0.01. T = 1 unless both have.
 TEST(PieceStep, TwoValuesByHand) {
   const Crew crew = equal_crew(2, "bernoulli:0.1:5");
-  expect_step(piece_step(crew, {}), {1.04, 16 - 0.18 * 7}, 1e-9);
-  expect_step(piece_step(crew, {.finish = true}), {1.04 + 0.18 * 0.25, 16 - 0.18 * 6}, 1e-9);
-  EXPECT_NEAR(piece_step(crew, {.finish = true}).computing, 0.81 * 2 + 0.18 * 2.25 + 0.01 * 10, 1e-9);
+  expect_step(step_of(crew, Span::kStep, {}), {1.04, 16 - 0.18 * 7}, 1e-9);
+  expect_step(step_of(crew, Span::kStep, {.finish = true}), {1.04 + 0.18 * 0.25, 16 - 0.18 * 6}, 1e-9);
+  EXPECT_NEAR(step_of(crew, Span::kStep, {.finish = true}).computing, 0.81 * 2 + 0.18 * 2.25 + 0.01 * 10,
+              1e-9);
   const PieceRules deadline{.trigger = Trigger::kDeadline, .deadline_seconds = 1.1, .finish = true};
-  expect_step(piece_step(crew, deadline), {0.81 + 0.19 * 1.25, 16 - 0.2 * 6}, 1e-6);
+  expect_step(step_of(crew, Span::kStep, deadline), {0.81 + 0.19 * 1.25, 16 - 0.2 * 6}, 1e-6);
 }
 
 TEST(PieceStep, AllIsSync) {
   for (const char* const jitter : {"lognormal:0.5", "exponential", "bernoulli:0.1:5"}) {
     const Crew crew = crew_with_slow(8, jitter, 2);
-    const RunTimes all = nonblocking_times(crew, {.trigger = Trigger::kAll}), sync = sync_times(crew);
+    const RunTimes all = times_of(crew, Span::kStep, {.trigger = Trigger::kAll}), sync = sync_times(crew);
     EXPECT_NEAR(all.step.low, sync.step.low, 1e-9);
     EXPECT_NEAR(all.batches.low, sync.batches.low, 1e-9);
     EXPECT_NEAR(all.waiting.low, sync.waiting.low, 1e-9);
   }
   // With a factor for each piece, of sums.
-  const RunTimes all = nonblocking_times(equal_crew(8, "exponential"), by_piece({.trigger = Trigger::kAll}));
+  const RunTimes all = times_of(equal_crew(8, "exponential"), Span::kPiece, {.trigger = Trigger::kAll});
   EXPECT_NEAR(all.batches.low, 5.146284, 1e-5);
 }
 
@@ -133,9 +139,9 @@ TEST(PieceStep, Limits) {
     const Crew crew = equal_crew(4, jitter);
     const double sync = sync_times(crew).step.low;
     const PieceRules late{.trigger = Trigger::kDeadline, .deadline_seconds = 1e4, .finish = true};
-    EXPECT_NEAR(piece_step(crew, late).seconds, sync, 1e-6) << jitter;
-    EXPECT_NEAR(piece_step(crew, late).pieces, 32, 1e-6) << jitter;
-    const PieceStep whole = piece_step(crew, {.pieces = 1, .finish = true});
+    EXPECT_NEAR(step_of(crew, Span::kStep, late).seconds, sync, 1e-6) << jitter;
+    EXPECT_NEAR(step_of(crew, Span::kStep, late).pieces, 32, 1e-6) << jitter;
+    const PieceStep whole = step_of(crew, Span::kStep, {.finish = true}, 1);
     EXPECT_NEAR(whole.seconds, sync, 2e-5) << jitter;
     EXPECT_NEAR(whole.pieces, 4, 1e-6) << jitter;
   }

@@ -22,7 +22,13 @@ struct WorkersAxis {
   }
 };
 
-double height_of(double share) { return kTop + (1 - std::clamp(share, 0.0, 1.0)) * kHeight; }
+// What is above the frame is drawn at its upper edge.
+constexpr double kMostShare = 1.2;
+constexpr int kTicks = 6;
+
+double height_of(double share) {
+  return kTop + (1 - std::clamp(share, 0.0, kMostShare) / kMostShare) * kHeight;
+}
 
 std::vector<int> numbers_of_workers(int most) {
   std::vector<int> numbers;
@@ -37,12 +43,12 @@ std::string axes_of(const WorkersAxis& axis) {
     svg += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='middle'>{}</text>\n", axis.x(n),
                        kTop + kHeight + 18, n);
   }
-  for (int fifth = 0; fifth <= 5; ++fifth) {
-    const double y = height_of(fifth / 5.0);
+  for (int tick = 0; tick <= kTicks; ++tick) {
+    const double share = kMostShare * tick / kTicks, y = height_of(share);
     svg += fmt::format("<line x1='{0:.1f}' x2='{1:.1f}' y1='{2:.1f}' y2='{2:.1f}' stroke='#ddd'/>\n", kLeft,
                        kLeft + kWidth, y);
-    svg += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='end'>{:.1f}</text>\n", kLeft - 6, y + 4,
-                       fifth / 5.0);
+    svg +=
+        fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='end'>{:.1f}</text>\n", kLeft - 6, y + 4, share);
   }
   return svg + fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='end'>workers</text>\n", kLeft + kWidth,
                            kTop + kHeight + 36);

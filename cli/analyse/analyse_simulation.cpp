@@ -82,6 +82,35 @@ class Table {
   const std::vector<MeteredRun>& runs_;
 };
 
+// By row and seed. Throws the error of a run that fails.
+std::vector<std::vector<MeteredRun>> run_all(const AnalysePlan& plan, const std::vector<AnalysisRow>& rows,
+                                             unsigned threads, const std::function<void(double)>& done) {
+  const std::size_t seeds = plan.seeds.size(), all = rows.size() * seeds;
+  std::vector<std::vector<MeteredRun>> runs(rows.size(), std::vector<MeteredRun>(seeds));
+  std::atomic<std::size_t> next{0};
+  std::size_t finished = 0;
+  std::exception_ptr error;
+  std::mutex telling;
+  const auto work = [&] {
+    for (std::size_t at = next++; at < all; at = next++) {
+      try {
+        runs[at / seeds][at % seeds] = run_once(plan, rows[at / seeds], plan.seeds[at % seeds]);
+      } catch (...) {
+        const std::lock_guard lock(telling);
+        error = std::current_exception();
+        next = all;
+      }
+      const std::lock_guard lock(telling);
+      done(static_cast<double>(++finished) / static_cast<double>(all));
+    }
+  };
+  std::vector<std::jthread> workers;
+  for (std::size_t i = 0; i < std::min<std::size_t>(threads, all); ++i) workers.emplace_back(work);
+  workers.clear();
+  if (error) std::rethrow_exception(error);
+  return runs;
+}
+
 // An event that none of `steps` has shown may still have a chance of ln(1 / chance) / steps. It is allowed to
 // change a step by as much as its time.
 double unseen_events(const AnalysePlan& plan, double chance) {
@@ -124,31 +153,9 @@ bool agree(const analysis::Bounds& bounds, const Interval& interval, double scal
 
 std::vector<SimulatedTimes> simulate_rows(const AnalysePlan& plan, const std::vector<AnalysisRow>& rows,
                                           unsigned threads, const std::function<void(double)>& done) {
-  const std::size_t seeds = plan.seeds.size(), all = rows.size() * seeds;
-  std::vector<std::vector<MeteredRun>> runs(rows.size(), std::vector<MeteredRun>(seeds));
-  std::atomic<std::size_t> next{0};
-  std::size_t finished = 0;
-  std::exception_ptr error;
-  std::mutex telling;
-  const auto work = [&] {
-    for (std::size_t at = next++; at < all; at = next++) {
-      try {
-        runs[at / seeds][at % seeds] = run_once(plan, rows[at / seeds], plan.seeds[at % seeds]);
-      } catch (...) {
-        const std::lock_guard lock(telling);
-        error = std::current_exception();
-        next = all;
-      }
-      const std::lock_guard lock(telling);
-      done(static_cast<double>(++finished) / static_cast<double>(all));
-    }
-  };
-  std::vector<std::jthread> workers;
-  for (std::size_t i = 0; i < std::min<std::size_t>(threads, all); ++i) workers.emplace_back(work);
-  workers.clear();
-  if (error) std::rethrow_exception(error);
   constexpr double kNumbers = 3;  // in a row
   const double chance = kMissingChance / (kNumbers * static_cast<double>(rows.size()));
+  const std::vector<std::vector<MeteredRun>> runs = run_all(plan, rows, threads, done);
   std::vector<SimulatedTimes> times;
   for (std::size_t row = 0; row < rows.size(); ++row)
     times.push_back(times_of(plan, rows[row], runs[row], chance));

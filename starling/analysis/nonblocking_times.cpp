@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "starling/analysis/integral.h"
 #include "starling/analysis/signal.h"
 
 namespace starling::analysis {
@@ -60,37 +59,24 @@ PieceStep step_of_quorum(const PieceRules& rules, const Signal& signal) {
 
 // A piece that ends at the deadline is the last.
 PieceStep step_of_deadline(const PieceRules& rules, const Signal& signal) {
-  constexpr double kJustBefore = 1 - 1e-7;
+  constexpr double kJustBefore = 1 - 1e-7, kJustAfter = 1 + 1e-9;
   const std::vector<EqualWorkers>& workers = signal.workers();
   const PieceClock& clock = signal.clock();
   const double deadline = rules.deadline_seconds;
-  const auto until = [&](std::size_t team) {
-    return
-        [limit = deadline / workers[team].seconds * (1 + 1e-9)](double s) { return s <= limit ? 1.0 : 0.0; };
-  };
-  const auto before = [&](std::size_t team) {
-    return
-        [limit = deadline / workers[team].seconds * kJustBefore](double s) { return s < limit ? 1.0 : 0.0; };
-  };
+  const auto until = [](double limit) { return [limit](double s) { return s <= limit ? 1.0 : 0.0; }; };
   PieceStep step{signal.mean_until(deadline)};
   step.pieces = over_teams(workers, [&](std::size_t team) {
     const double unit = deadline / workers[team].seconds;
-    return clock.pieces_done(until(team), {unit}) + (rules.finish ? clock.end().above(unit) : 0);
+    return clock.pieces_done(until(unit * kJustAfter), {unit}) + (rules.finish ? clock.end().above(unit) : 0);
   });
   if (rules.finish) {
     step.seconds += signal.mean_rest_after(deadline);
     step.computing = over_teams(workers, [&](std::size_t team) {
-      const double unit = deadline / workers[team].seconds;
-      return workers[team].seconds * clock.seconds_begun(before(team), {unit * kJustBefore});
+      const double unit = deadline / workers[team].seconds * kJustBefore;
+      return workers[team].seconds * clock.seconds_begun(until(unit), {unit});
     });
   } else {
-    step.computing = over_teams(workers, [&](std::size_t team) {
-      const TimeLaw law = clock.end().scaled(workers[team].seconds);
-      std::vector<double> corners = law.corners();
-      std::erase_if(corners, [&](double corner) { return corner >= deadline; });
-      corners.push_back(deadline);
-      return integral(nodes_between(corners_from(0, corners)), [&](double t) { return law.above(t); });
-    });
+    step.computing = signal.mean_computing_until(deadline);
   }
   return step;
 }

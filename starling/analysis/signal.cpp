@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "starling/analysis/integral.h"
-
 namespace starling::analysis {
 
 namespace {
@@ -178,14 +176,26 @@ double Signal::mean_rest() const {
   return sum + integral(nodes_between(thinned(corners)), [&](double t) { return rest_at(t); });
 }
 
-double Signal::mean_until(double deadline) const {
+std::vector<Node> Signal::nodes_until(double deadline) const {
   std::vector<double> corners = corners_of(teams_);
   std::erase_if(corners, [&](double corner) { return corner >= deadline; });
   corners.push_back(deadline);
-  return integral(nodes_between(corners), [&](double t) {
+  return nodes_between(corners);
+}
+
+double Signal::mean_until(double deadline) const {
+  return integral(nodes_until(deadline), [&](double t) {
     double all = 1;
     for (const Team& team : teams_) all *= std::pow(1 - team.law.above(t), team.count);
     return 1 - all;
+  });
+}
+
+double Signal::mean_computing_until(double deadline) const {
+  return integral(nodes_until(deadline), [&](double t) {
+    double sum = 0;
+    for (const Team& team : teams_) sum += team.count * team.law.above(t);
+    return sum;
   });
 }
 

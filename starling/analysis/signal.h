@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "starling/analysis/integral.h"
 #include "starling/analysis/nonblocking_times.h"
 #include "starling/analysis/piece_clock.h"
 
@@ -30,6 +31,7 @@ class Signal {
 
   // Of a deadline.
   double mean_until(double deadline) const;
+  double mean_computing_until(double deadline) const;
   // From the deadline to the end of the last piece under way; one that ends at the deadline is not.
   double mean_rest_after(double deadline) const;
 
@@ -44,6 +46,7 @@ class Signal {
                         const std::vector<double>& no) const;
   std::vector<PieceClock::Function> late_after(double t) const;
   std::vector<double> corners_after(double t) const;
+  std::vector<Node> nodes_until(double deadline) const;
 
   std::vector<EqualWorkers> workers_;
   const PieceClock& clock_;

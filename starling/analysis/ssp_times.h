@@ -4,7 +4,7 @@
 // s steps ahead of the slowest is a Markov chain, in which one of the k_l goes on at the rate k_l for l < s,
 // and T = n / E(n - k_s). In general, with S_m for the sum of m factors,
 //
-//   sup_m E max_i f_i S_{m+1} / (s + m) <= T <= E max_i f_i S_s / s:
+//   max_m E max_i f_i S_{m+1} / (s + m) <= T <= E max_i f_i S_s / s:
 //
 // m + 1 steps of any worker follow what had to be finished s + m steps before, and a barrier after every s
 // steps keeps the bound. The lower bound is at least max_i f_i E X.

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kGrid = std::size_t{1} << 16;
 constexpr double kBeyondGrid = 1e-6;
+constexpr double kLongest = 300;  // of a factor on the grid: with a heavy tail its steps would be too large
 constexpr double kRounding = 1e-13;  // of a probability from the grid
 
 // P(Poisson(t) < count)
@@ -137,8 +138,8 @@ DrawSums::DrawSums(const Jitter& jitter, int most) : kind_(jitter.kind), factor_
 
 void DrawSums::make_grid(int most) {
   const double deviation = std::max(0.0, time_where(factor_, 1e-3) - factor_.mean()) / 3;
-  const double end =
-      most * factor_.mean() + 9 * std::sqrt(most) * deviation + time_where(factor_, kBeyondGrid / most);
+  const double longest = std::min(kLongest, time_where(factor_, kBeyondGrid / most));
+  const double end = most * factor_.mean() + 9 * std::sqrt(most) * deviation + longest;
   step_ = end / static_cast<double>(kGrid);
   // An atom is at a point of the grid.
   if (!factor_.atoms().empty()) {

@@ -6,8 +6,8 @@
 //                    is, and the m-fold convolution is the m-th power of the Fourier transform
 //
 // The grid has 2^16 points. Its steps make a variance larger by at most a sixth of their square per factor: a
-// relative error of 1e-6 to 1e-4 in what is more than the mean. Beyond the grid, where less than 1e-7 is
-// left, a sum is large because one of its factors is.
+// relative error of 1e-6 to 1e-4 in what is more than the mean. Beyond the grid, where 1e-6 is left or the
+// tail is heavy, a sum is large because one of its factors is.
 #pragma once
 
 #include <complex>

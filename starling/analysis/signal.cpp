@@ -88,7 +88,7 @@ std::vector<PieceClock::Function> Signal::late_after(double t) const {
   return late;
 }
 
-// Jumps are kept; between them the late ones are smooth.
+// Where times have atoms only, all jumps are kept; otherwise enough places for a smooth function.
 std::vector<double> Signal::corners_after(double t) const {
   std::vector<double> corners;
   for (const EqualWorkers& group : workers_) {

@@ -44,7 +44,8 @@ void read_rules(const AnalyseFlags& flags, AnalysePlan& plan) {
   plan.staleness = static_cast<int>(flags.staleness.value_or(3));
   plan.period = static_cast<int>(flags.period.value_or(10));
   plan.pieces = static_cast<int>(flags.pieces.value_or(8));
-  plan.batch = static_cast<int>(flags.batch.value_or(static_cast<std::uint64_t>(32 * plan.pieces)));
+  plan.batch =
+      static_cast<int>(flags.batch.value_or(std::uint64_t{32} * static_cast<std::uint64_t>(plan.pieces)));
   if (plan.batch % plan.pieces != 0) {
     throw InvalidArgument(concat("--batch: ", plan.batch, " samples make no ", plan.pieces,
                                  " equal pieces; allowed: multiples of --pieces"));

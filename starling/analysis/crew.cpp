@@ -19,6 +19,7 @@ std::vector<EqualWorkers> equal_workers(const Crew& crew) {
 
 std::vector<Team> teams_of(const std::vector<EqualWorkers>& workers, const TimeLaw& law) {
   std::vector<Team> teams;
+  teams.reserve(workers.size());
   for (const EqualWorkers& group : workers) teams.push_back({group.count, law.scaled(group.seconds)});
   return teams;
 }

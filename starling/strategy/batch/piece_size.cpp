@@ -8,7 +8,7 @@ namespace starling::strategy {
 namespace {
 
 constexpr double kFade = 0.98;               // of a pass, with each later one
-constexpr double kWeightOfLast = 0.2;        // of a step
+constexpr double kWeightOfStep = 0.2;        // of a step
 constexpr double kRarely = 0.01;             // a worker may always become late
 constexpr double kLeastOverhead = 0.001;     // of a batch: less cannot be measured
 constexpr double kShort = 0.7, kLong = 1.4;  // lengths of passes, by turns
@@ -43,8 +43,8 @@ void PieceSize::pass_ends(Time now, int done) {
 // The first step is slower than others, for reasons of its own.
 void PieceSize::step_ends(Time now, int done, bool late) {
   pass_ends(now, done);
-  late_ += kWeightOfLast * ((late ? 1 : 0) - late_);
-  pieces_done_ = pieces_done_ == 0 ? done : pieces_done_ + kWeightOfLast * (done - pieces_done_);
+  late_ += kWeightOfStep * ((late ? 1 : 0) - late_);
+  pieces_done_ = pieces_done_ == 0 ? done : pieces_done_ + kWeightOfStep * (done - pieces_done_);
   if (steps_ > 1 && !passes_.empty()) learn();
 }
 
@@ -65,7 +65,7 @@ void PieceSize::learn() {
       fade(sum_gt_, pass.pieces * relative);
     }
   }
-  piece_seconds_ = piece_seconds_ == 0 ? piece : piece_seconds_ + kWeightOfLast * (piece - piece_seconds_);
+  piece_seconds_ = piece_seconds_ == 0 ? piece : piece_seconds_ + kWeightOfStep * (piece - piece_seconds_);
 }
 
 // Of the line t = c (a / b + g).

@@ -3,8 +3,8 @@
 import time
 from typing import NamedTuple
 
-from solvers import (EA_WILD, ELASTIC, HOGWILD, NEVER, NINE, PAIRS, SYNC_SGD, Diverged, Setting, map_all, median,
-                     or_none, ratio, run, shown, times_to_target)
+from solvers import (EA_WILD, ELASTIC, HOGWILD, NEVER, NINE, PAIRS, SYNC_SGD, Setting, map_all, median, or_none,
+                     ratio, shown, train)
 
 WORKERS = 8
 MOST_SECONDS = 15
@@ -33,13 +33,6 @@ RACES = [
 ]
 
 
-class Machine(NamedTuple):
-    """How its runs are made."""
-    program: str
-    data: str
-    jobs: int  # runs at the same time
-
-
 def takes_part(race, solver):
     return not (race.linked and solver.shared)
 
@@ -48,23 +41,18 @@ def solvers_of(race):
     return [solver for solver in (*NINE, race.switched, STRONGER) if takes_part(race, solver)]
 
 
-def train(machine, race, solver, setting, condition, seed):
-    """Seconds to the accuracy, what there is to see whether the pace was kept, and the waits for locks."""
-    words = ["train", "--workers", str(WORKERS), "--data", machine.data, *race.words, *CONDITIONS[condition],
-             "--max-seconds", str(MOST_SECONDS), "--eval-every", "400ms", "--record", "off", "--seed", str(seed),
-             "--strategy", *solver.words, *setting.words(solver, WORKERS)]
-    try:
-        summary, said = run(machine.program, words)
-    except Diverged:
-        return {"seconds": NEVER, "late": False, "diverged": True}
-    return {"seconds": times_to_target([summary])[0], "late": "pace is too short" in said,
-            "lock_waits": summary["lock_waits"], "steps": summary["steps_per_worker"], "ran": summary["seconds"]}
+def race_time(machine, race, solver, setting, condition, seed):
+    """As train(), with the waits for locks."""
+    words = ["--workers", str(WORKERS), *race.words, *CONDITIONS[condition], "--seed", str(seed), "--strategy",
+             *solver.words, *setting.words(solver, WORKERS)]
+    found, summary = train(machine, words, MOST_SECONDS)
+    return found | {key: summary[key] for key in ("lock_waits",) if key in summary}
 
 
 def best_settings(machine, race, solvers, rates):
     """By the solver's name, with equal workers and another seed than those of the table."""
     keys = [(solver, rate) for solver in solvers for rate in rates]
-    found = map_all(lambda solver, rate: train(machine, race, solver, Setting(solver.momentum, rate), EQUAL,
+    found = map_all(lambda solver, rate: race_time(machine, race, solver, Setting(solver.momentum, rate), EQUAL,
                                                101)["seconds"], keys, machine.jobs)
     best = {solver.name: Setting(solver.momentum, min(rates, key=lambda rate: found[solver, rate]))
             for solver in solvers}
@@ -84,7 +72,7 @@ def hold(machine, race, rates, most_seeds, deadline):
             if (seed, condition) != (1, race.conditions[0]) and time.monotonic() > deadline:
                 return best, grid, found
             keys = [(solver, condition) for solver in solvers_of(race)]
-            runs = map_all(lambda solver, _: train(machine, race, solver, best[solver.name], condition, seed), keys,
+            runs = map_all(lambda solver, _: race_time(machine, race, solver, best[solver.name], condition, seed), keys,
                            machine.jobs)
             for key, one in runs.items():
                 found[key].append(one)

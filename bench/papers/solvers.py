@@ -1,8 +1,11 @@
-"""The solvers that bench/papers/ea_wild compares, and how their runs are started and summed up."""
+"""The solvers that bench/papers/ea_wild compares; and for other papers too how runs are started and summed up."""
 
+import argparse
 import json
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import NamedTuple
 
 MOMENTUM = 0.9
@@ -72,6 +75,25 @@ def run(program, words):
     return json.loads(done.stdout), done.stderr
 
 
+class Machine(NamedTuple):
+    """How its real runs are made."""
+    program: str
+    data: str
+    jobs: int  # runs at the same time
+
+
+def train(machine, words, most_seconds):
+    """Seconds to the target, what there is to see whether the pace was kept, and the summary."""
+    try:
+        summary, said = run(machine.program, [
+            "train", "--data", machine.data, *words, "--max-seconds", str(most_seconds), "--eval-every", "400ms",
+            "--record", "off"])
+    except Diverged:
+        return {"seconds": NEVER, "late": False, "diverged": True}, {}
+    return {"seconds": times_to_target([summary])[0], "late": "pace is too short" in said,
+            "steps": summary["steps_per_worker"], "ran": summary["seconds"]}, summary
+
+
 def times_to_target(summaries):
     times = [summary["time_to_target_seconds"] for summary in summaries]
     return [NEVER if time is None else time for time in times]
@@ -99,3 +121,44 @@ def shown(time, digits=1):
 
 def ratio(slower, faster):
     return None if NEVER in (slower, faster) else slower / faster
+
+
+def options(doc, name, minutes):
+    """Of a bench with a simulated and a real part."""
+    here = Path(__file__).resolve().parents[2]
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=here / "build", type=Path, help="where the program starling is (build)")
+    parser.add_argument("--out", default=here / "runs/papers" / name, type=Path,
+                        help=f"folder for the results (runs/papers/{name})")
+    parser.add_argument("--data", default="glyphs", help="of the real runs: glyphs, or mnist:DIR (glyphs)")
+    parser.add_argument("--seeds", default=3, type=int, help="of the real runs, at most (3)")
+    parser.add_argument("--jobs", default=2, type=int, help="real runs at the same time (2)")
+    parser.add_argument("--minutes", default=minutes, type=float,
+                        help=f"of the real runs: nothing further begins later than this ({minutes})")
+    parser.add_argument("--quick", action="store_true", help="fewer of everything: workers, rates, seeds, real runs")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--simulated", action="store_true", help="without the real part")
+    only.add_argument("--real", action="store_true", help="the real part only")
+    found = parser.parse_args()
+    if not (found.build / "starling").is_file():
+        parser.error(f"--build: there is no program {found.build / 'starling'}")
+    return found
+
+
+class Results:
+    """What has been found so far, in a file: a run of this length may be stopped."""
+
+    def __init__(self, folder, name):
+        self.folder, self.name, self.report, self.begin = folder, name, {}, time.monotonic()
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def path(self):
+        return self.folder / f"{self.name}.json"
+
+    def keep(self):
+        self.report["minutes"] = (time.monotonic() - self.begin) / 60
+        self.path().write_text(json.dumps(self.report, indent=1) + "\n", encoding="utf-8")
+
+    def draw(self, picture, content):
+        (self.folder / picture).write_text(content, encoding="utf-8")
+        print(f"\n{self.folder / picture}", flush=True)

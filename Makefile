@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 CONFIGURE_FLAGS = $(if $(STARLING_WERROR),-D STARLING_WERROR=$(STARLING_WERROR))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-lint configure build demo test bench bench-ripples bench-dear bench-ea-wild docs format lint model-check install clean
+.PHONY: help setup setup-lint configure build demo test bench bench-ripples bench-dear bench-ea-wild bench-nonblocking docs format lint model-check install clean
 
 help:
 	@echo "make build                 the program build/starling, tests, benchmarks and examples"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench-ripples         the table of the Ripples paper again, simulated and real: a quarter of an hour"
 	@echo "make bench-dear            the table of the DeAR paper again, simulated: a quarter of an hour"
 	@echo "make bench-ea-wild         synchronous or asynchronous, simulated and real: about twenty-five minutes"
+	@echo "make bench-nonblocking     the table of the non-blocking SGD paper again, simulated and real: about twenty-five minutes"
 	@echo "make docs                  write the tables of docs/strategies as the program prints them"
 	@echo "make format                format the C++ sources in place"
 	@echo "make lint                  formatting, layers, clang-tidy"
@@ -64,6 +65,9 @@ bench-dear: build
 
 bench-ea-wild: build
 	bench/papers/ea_wild
+
+bench-nonblocking: build
+	bench/papers/nonblocking
 
 docs: configure
 	@cmake --build --preset release --parallel $(JOBS) --target programs

@@ -89,6 +89,7 @@ JITTERS = [Condition("exponential", jitter="exponential", mean_speed=ANY),
            Condition("pareto", jitter="pareto:2.5", mean_speed=25 / 21),
            Condition("pareto, piece", jitter="pareto:2.5", span="piece")]
 CONDITIONS = [EQUAL, *ONE_SLOW, CLASSES, WANDERING, *JITTERS]
+FEW = [EQUAL, ONE_SLOW[1], CLASSES, WANDERING, *JITTERS[::2]]
 # Few draws have no mean to go by, but Pareto's are at least 0.6.
 LONGER = [one._replace(name=f"{one.name}, {span} steps", span=span, mean_speed=max(one.mean_speed, 5 / 3))
           for one in JITTERS[::2] for span in ("10", "100")]

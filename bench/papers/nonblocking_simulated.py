@@ -4,8 +4,8 @@ A step takes a second on a worker of normal speed, and the bandwidth of every ho
 last a tenth of that (r = 0.1).
 """
 
-from contestants import (BASES, BATCH, CONDITIONS, CUT, EQUAL, FAMILIES, FREE, LONGER, ONE_SLOW, OTHERS, RING,
-                         SCALED)
+from contestants import (BASES, BATCH, CONDITIONS, CUT, EQUAL, FAMILIES, FEW, FREE, LONGER, ONE_SLOW, OTHERS,
+                         RING, SCALED)
 from solvers import MOMENTUM, NEVER, Setting, map_all, median, or_none, ratio, run, shown, times_to_target
 
 MODEL_BYTES = 4 * 676
@@ -99,7 +99,7 @@ def places(quick):
     others = [one for one in OTHERS if not one.name.startswith("ps")]  # the link of one server: docs/choosing.md
     return [(8, FAMILIES + OTHERS, CONDITIONS, "1..5", "101..103"),
             (16, pairs + others, CONDITIONS, "1..3", "101..101"),
-            (64, pairs + others, CONDITIONS, "1..3", "101..101")]
+            (64, pairs + others, FEW, "1..3", "101..101")]
 
 
 def run_all(program, workers, entries, conditions, settings, seeds, results, here):

@@ -64,6 +64,7 @@ class SimWorker final : public strategy::WithRunInfo<strategy::Worker> {
   runtime::Task<> pass_memory(std::size_t bytes) override;
   std::vector<strategy::Data> optimizer_state() override;
   double learning_rate() const override { return optimizer_->learning_rate(); }
+  void set_learning_rate(double rate) override { optimizer_->set_learning_rate(rate); }
 
   std::uint64_t step() const override { return step_; }
   std::size_t samples() const override { return samples_; }

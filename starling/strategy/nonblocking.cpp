@@ -1,6 +1,7 @@
 #include "starling/strategy/nonblocking.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "starling/core/error.h"
 #include "starling/strategy/agreed_exchange.h"
@@ -14,35 +15,61 @@
 
 namespace starling::strategy {
 
-// The work of all workers in a step.
+// The work of all workers in a step. Sums, which are the same on all workers.
 struct NonBlocking::StepTotals {
-  double workers = 1;  // that take part
-  double with_samples = 1;
-  double pieces = 1;
-  double samples = 1;
+  double workers = 0;  // that take part
+  double with_samples = 0;
+  double pieces = 0;
+  double samples = 0;
+  double leaders = 0;       // workers that think that they are the lowest one
+  double leaders_rate = 0;  // their learning rates
+  double rates = 0;         // of all samples
+
+  // Workers at different places of their data may have different rates. It is the lowest worker's; or the
+  // mean over the samples, in a step in which that worker is lost.
+  double learning_rate() const { return leaders == 1 ? leaders_rate : rates / samples; }
 };
 
 // Adds up what the workers have done, so that all know how much each gradient weighs.
 class NonBlocking::TotalsExchange {
  public:
   TotalsExchange(Worker& self, AgreedExchange& agreed)
-      : self_(self), agreed_(agreed), buffer_(self.allocate_numbers(kNumbers)) {}
+      : self_(self),
+        agreed_(agreed),
+        buffer_(self.allocate_numbers(2 * kNumbers)),
+        numbers_(buffer_.data.bytes, kNumbers, DType::kFloat64) {}
 
   Task<StepTotals> of_step() {
-    const Data numbers = buffer_.data;
-    const auto samples = static_cast<float>(self_.samples());
-    const float own[kNumbers] = {1, samples > 0 ? 1.0F : 0.0F, static_cast<float>(self_.pieces()), samples};
-    std::ranges::copy(own, floats(numbers).begin());
-    co_await agreed_.noted_all_reduce(Channel::kTerms, self_.step(), numbers, collective::Reduction::sum());
-    const std::span<const float> all = floats(numbers);
-    co_return StepTotals{all[0], all[1], all[2], all[3]};
+    const StepTotals own = of_worker();
+    std::memcpy(numbers_.bytes, &own, sizeof own);
+    co_await agreed_.noted_all_reduce(Channel::kTerms, self_.step(), numbers_, collective::Reduction::sum());
+    StepTotals all;
+    std::memcpy(&all, numbers_.bytes, sizeof all);
+    co_return all;
   }
 
  private:
-  static constexpr std::size_t kNumbers = 4;
+  static constexpr std::size_t kNumbers = 7;
+  static_assert(sizeof(StepTotals) == kNumbers * sizeof(double));
+
+  StepTotals of_worker() {
+    const auto samples = static_cast<double>(self_.samples());
+    Rank lowest = 0;
+    while (self_.lost(lowest)) ++lowest;
+    const bool leads = lowest == self_.rank();
+    return {.workers = 1,
+            .with_samples = samples > 0 ? 1.0 : 0.0,
+            .pieces = static_cast<double>(self_.pieces()),
+            .samples = samples,
+            .leaders = leads ? 1.0 : 0.0,
+            .leaders_rate = leads ? self_.learning_rate() : 0,
+            .rates = samples * self_.learning_rate()};
+  }
+
   Worker& self_;
   AgreedExchange& agreed_;
   Buffer buffer_;
+  collective::Data numbers_;
 };
 
 namespace {
@@ -128,6 +155,7 @@ Task<> NonBlocking::run_on_ring(Worker& self) const {
     co_await agreed.noted_all_reduce(Channel::kGradients, self.step(), self.gradients(),
                                      collective::Reduction::weighted_mean(weight_in(all, self)), algorithm_);
     if (by_pieces_) scale(self.gradients(), all.pieces / (all.workers * rules_.pieces));
+    self.set_learning_rate(all.learning_rate());
     co_await self.update();
   }
   co_await agreed.finish();

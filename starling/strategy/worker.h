@@ -197,6 +197,9 @@ class Worker : public Member {
   // The rate that update() uses now; code that updates elsewhere uses the same. Known when a section's
   // gradient is ready.
   virtual double learning_rate() const = 0;
+  // The rate of the next update, where it must be that of other workers. An optimiser of the user's has its
+  // own.
+  virtual void set_learning_rate(double rate) = 0;
 
   // Before its next step the worker will pause until all others have made as many, as for a checkpoint. A
   // worker that would delay them meanwhile first does what they wait for.

@@ -50,6 +50,7 @@ void leave_model(JobSession& own, Rank rank, Results& results) {
   const std::span<const float> model = own.session.parameters();
   std::copy(model.begin(), model.end(),
             results.models.part(static_cast<std::size_t>(rank), model.size()).begin());
+  results.steps.part(static_cast<std::size_t>(rank), 1)[0] = static_cast<float>(own.session.journal().steps);
 }
 
 // Takes pieces by demand, until all epochs are over.
@@ -65,7 +66,6 @@ class PieceProgram {
   void run() {
     std::optional<Share> piece;
     while (own_.session.next()) {
-      results_.steps.part(static_cast<std::size_t>(rank_), 1)[0] = static_cast<float>(own_.session.step());
       if (!own_.session.again()) {
         if (piece && drops_) count(*piece);
         piece = take();
@@ -146,6 +146,49 @@ INSTANTIATE_TEST_SUITE_P(Pieces, Pieces,
                                            OptionTexts{{"base", "matcha"}}, OptionTexts{{"base", "ripples"}}),
                          [](const auto& of) { return "case" + std::to_string(of.index); });
 
+// Three steps of all ranks, with what `before` does before each piece. The models at the end are equal.
+template <class Before>
+void expect_one_model(const OptionTexts& options, const Before& before) {
+  sim::Simulation simulation = testing::simulation_of("nonblocking", options, kPieceRanks);
+  simulation.steps = 3;
+  const Job job(simulation);
+  Results results(1, job.elements());
+  const auto outcomes = testing::run_ranks(job, job.setting(), [&](transport::Transport& net) {
+    JobSession own(job, net, without_equal_batches(job));
+    while (own.session.next()) {
+      before(own.session, net.rank(), results);
+      own.compute();
+    }
+    leave_model(own, net.rank(), results);
+  });
+  for (const launch::Outcome& outcome : outcomes)
+    EXPECT_TRUE(outcome.good()) << outcome.error << outcome.signal;
+  const auto first = results.models.part(0, job.elements());
+  for (std::size_t rank = 1; rank < kPieceRanks; ++rank) {
+    const auto own = results.models.part(rank, job.elements());
+    EXPECT_TRUE(std::equal(own.begin(), own.end(), first.begin())) << "rank " << rank;
+  }
+}
+
+// Rank 0 computes its first piece until the others have made a step without it: it has never had a learning
+// rate when it makes their update.
+TEST(Pieces, AWorkerThatHasFinishedNothingMakesTheSameUpdate) {
+  expect_one_model({{"late", "drop"}, {"trigger", "deadline:1ms"}},
+                   [](Session& session, Rank rank, Results& results) {
+                     std::atomic_ref(results.steps.part(static_cast<std::size_t>(rank), 1)[0])
+                         .store(static_cast<float>(session.step()));
+                     std::atomic_ref<float> other(results.steps.part(1, 1)[0]);
+                     while (rank == 0 && session.step() == 1 && other.load() < 2) std::this_thread::yield();
+                   });
+}
+
+// A schedule by data has workers at different places.
+TEST(Pieces, AnUpdateHasOneLearningRate) {
+  expect_one_model({}, [](Session& session, Rank rank, Results&) {
+    session.set_learning_rate(0.01 * (rank + 1) / static_cast<double>(session.step()));
+  });
+}
+
 // The samples of an epoch are in order; in each step the workers divide the next of them.
 void train_by_portions(const Job& job, transport::Transport& net, std::size_t samples, Results& results) {
   const auto rank = static_cast<std::size_t>(net.rank());
@@ -200,6 +243,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(std::pair<std::string, OptionTexts>{"allreduce", {}},
                       std::pair<std::string, OptionTexts>{"allreduce", {{"schedule", "ddp"}}},
                       std::pair<std::string, OptionTexts>{"dear", {}},
+                      std::pair<std::string, OptionTexts>{"ps", {}},
                       std::pair<std::string, OptionTexts>{"local-sgd", {{"period", "2"}}}),
     [](const auto& of) { return "case" + std::to_string(of.index); });
 

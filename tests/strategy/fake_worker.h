@@ -83,6 +83,7 @@ class FakeWorker final : public strategy::WithRunInfo<strategy::Worker> {
   }
   std::vector<strategy::Data> optimizer_state() override { return {}; }
   double learning_rate() const override { return optimizer_->learning_rate(); }
+  void set_learning_rate(double rate) override { optimizer_->set_learning_rate(rate); }
   std::uint64_t step() const override { return step_; }
   std::size_t samples() const override { return 1; }
   int pieces() const override { return 1; }

@@ -64,6 +64,7 @@ class Trainee final : public WithRunInfo<Worker> {
   void beside(Task<> task, std::string name) override { company_.spawn(std::move(task), std::move(name)); }
   std::vector<Data> optimizer_state() override { return {Data(optimizer_->state().front())}; }
   double learning_rate() const override { return optimizer_->learning_rate(); }
+  void set_learning_rate(double rate) override { optimizer_->set_learning_rate(rate); }
   std::uint64_t step() const override { return step_; }
   std::size_t samples() const override { return 1; }
   int pieces() const override { return 1; }

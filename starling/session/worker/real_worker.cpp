@@ -51,7 +51,8 @@ RealWorker::RealWorker(const Parts& parts, Options options)
       asks_(options_.sections.size()),
       check_(*this, parts.info.nonfinite),
       stop_(parts.stop),
-      step_(parts.first_step) {}
+      step_(parts.first_step),
+      learning_rate_(parts.info.optimizer.learning_rate) {}
 
 void RealWorker::set_all_states(SectionState state) {
   for (std::size_t i = 0; i < sections().size(); ++i) set_state(i, state);

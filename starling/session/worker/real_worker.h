@@ -97,6 +97,7 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   std::vector<strategy::Data> optimizer_state() override;
   // As reported by the user's thread with the last batch.
   double learning_rate() const override { return learning_rate_; }
+  void set_learning_rate(double rate) override { learning_rate_ = rate; }
 
   bool rests_next() const override;
   std::uint64_t step() const override { return step_; }
@@ -194,7 +195,7 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   std::size_t samples_ = 0;
   int pieces_ = 0;
   double loss_ = 0;
-  double learning_rate_ = 0;
+  double learning_rate_;
 };
 
 }  // namespace starling::session

@@ -36,6 +36,7 @@ class Puppet final : public WithRunInfo<Worker> {
   void beside(Task<> task, std::string name) override { company_.spawn(std::move(task), std::move(name)); }
   std::vector<Data> optimizer_state() override { return {}; }
   double learning_rate() const override { return 0; }
+  void set_learning_rate(double) override {}
   std::uint64_t step() const override { return step_; }
   std::size_t samples() const override { return 1; }
   int pieces() const override { return 1; }

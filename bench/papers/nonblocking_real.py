@@ -39,6 +39,7 @@ PAIRS = [one for base, words in (("ring", ["allreduce"]), ("dpsgd", ["dpsgd"]), 
          for one in (entry(base, *words), entry(base + FREE, "nonblocking", "--base", base))]
 SCALED_TOO = [entry(base + SCALED, "nonblocking", "--base", base, "--scale", "pieces")
               for base in ("ring", "dpsgd", "matcha")]
+AUTO = entry("ring" + FREE + ", auto", "nonblocking", "--pieces", "auto")
 BALANCED = entry("ring, balanced", "allreduce", "--balance", "speed")
 OTHERS = [entry("ripples", "ripples"), entry("ripples" + FREE, "nonblocking", "--base", "ripples"),
           entry("adpsgd", "adpsgd")]
@@ -47,7 +48,7 @@ OTHERS = [entry("ripples", "ripples"), entry("ripples" + FREE, "nonblocking", "-
 def entries_of(race, condition):
     """What there is time for."""
     others = SCALED_TOO if race == LENET and condition != EQUAL else []
-    return PAIRS + others + [BALANCED] + (OTHERS if (race, condition) == HEATS[0] else [])
+    return PAIRS + [AUTO] + others + [BALANCED] + (OTHERS if (race, condition) == HEATS[0] else [])
 
 
 def race_time(machine, race, one, condition, seed):

@@ -27,7 +27,7 @@
 #include "starling/session/batch_assignment.h"
 #include "starling/session/batch_state.h"
 #include "starling/session/session_options.h"
-#include "starling/strategy/portion.h"
+#include "starling/strategy/batch/portion.h"
 
 namespace starling {
 namespace runtime {

@@ -7,7 +7,7 @@
 #include "starling/collective/halving.h"
 #include "starling/collective/hierarchical.h"
 #include "starling/collective/select.h"
-#include "starling/strategy/dear_schedule.h"
+#include "starling/strategy/schedule/dear_schedule.h"
 #include "starling/strategy/schedule/schedule_options.h"
 
 namespace starling::strategy {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "starling/core/error.h"
-#include "starling/strategy/ps_server.h"
+#include "starling/strategy/centre/ps_server.h"
 #include "starling/strategy/timed_exchange.h"
 
 namespace starling::strategy {

@@ -24,7 +24,7 @@
 #include "starling/record/journal.h"
 #include "starling/runtime/event.h"
 #include "starling/runtime/task.h"
-#include "starling/strategy/portion.h"
+#include "starling/strategy/batch/portion.h"
 #include "starling/strategy/section.h"
 #include "starling/transport/transport.h"
 

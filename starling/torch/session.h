@@ -29,7 +29,7 @@
 #include "starling/optim/optimizer.h"
 #include "starling/record/run_record.h"
 #include "starling/session/batch_assignment.h"
-#include "starling/strategy/portion.h"
+#include "starling/strategy/batch/portion.h"
 #include "starling/torch/session_options.h"
 #include "starling/torch/shard.h"
 #include "starling/torch/stored_model.h"

@@ -16,7 +16,7 @@
 
 #include "starling/core/partition.h"
 #include "starling/session/batch_assignment.h"
-#include "starling/strategy/portion.h"
+#include "starling/strategy/batch/portion.h"
 
 namespace starling::torch {
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "starling/core/partition.h"
-#include "starling/strategy/portion.h"
+#include "starling/strategy/batch/portion.h"
 
 namespace starling::session {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "starling/core/types.h"
-#include "starling/strategy/portion.h"
+#include "starling/strategy/batch/portion.h"
 
 namespace starling::strategy {
 

@@ -1,4 +1,4 @@
-#include "starling/strategy/dear_schedule.h"
+#include "starling/strategy/schedule/dear_schedule.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "starling/strategy/ps_server.h"
+#include "starling/strategy/centre/ps_server.h"
 
 #include <algorithm>
 #include <numeric>

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "starling/core/byte_codec.h"
-#include "starling/strategy/dear_schedule.h"
+#include "starling/strategy/schedule/dear_schedule.h"
 
 namespace starling::strategy {
 

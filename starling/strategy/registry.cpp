@@ -19,6 +19,16 @@ namespace starling::strategy {
 
 namespace {
 
+// Those that differ from the default: "mode=asp".
+OptionTexts chosen(const StrategyEntry& row, const Options& options) {
+  OptionTexts texts;
+  for (const OptionSpec& spec : row.options) {
+    const std::string& value = options.values().find(spec.name)->second;
+    if (value != spec.fallback) texts[spec.name] = value;
+  }
+  return texts;
+}
+
 // "mode=asp, server=own"
 template <class Map>
 std::string text_of(const Map& options) {
@@ -56,7 +66,7 @@ bool needs_one_host(const StrategyEntry& row, const Options& options) {
 
 void check_hosts(const StrategyEntry& row, const Options& options, bool on_one_host) {
   if (on_one_host || !needs_one_host(row, options)) return;
-  const std::string texts = text_of(options.values());
+  const std::string texts = text_of(chosen(row, options));
   throw InvalidArgument(one_host_needed(concat("strategy ", row.name, texts.empty() ? "" : " with ", texts)));
 }
 
@@ -74,8 +84,9 @@ void check_equal_models(const StrategyEntry& row, const Options& options) {
       break;
     }
   }
+  const std::string texts = text_of(chosen(row, options));
   throw InvalidArgument(
-      concat("strategy ", row.name, " with ", text_of(options.values()),
+      concat("strategy ", row.name, " with ", texts.empty() ? "its defaults" : texts,
              ": the workers' models may differ between steps; allowed: ", join_texts(allowed)));
 }
 

@@ -46,8 +46,10 @@ std::span<float> Session::parameters() { return floats(engine_->worker().paramet
 std::span<float> Session::gradients() { return floats(engine_->worker().program_gradients()); }
 
 bool Session::next() {
+  asked_.reset();
   while (!over_) {
     const UserRequest request = engine_->requests().take();
+    asked_ = asked_.value_or(request.asked);
     if (request.kind == UserRequest::Kind::kBatch) {
       batch_.begin();
       step_ = request.step;
@@ -62,10 +64,15 @@ bool Session::next() {
   return false;
 }
 
+Duration Session::free_for() const {
+  return asked_ ? std::chrono::steady_clock::now() - *asked_ : Duration(0);
+}
+
 void Session::fulfil(const UserRequest& request) {
   RealWorker& worker = engine_->worker();
   if (request.kind == UserRequest::Kind::kCall) {
     request.call();
+    asked_.reset();  // a call is no part of a step
     engine_->loop().post([&worker] { worker.called(); });
   } else if (request.kind == UserRequest::Kind::kUpdate) {
     apply(request);

@@ -14,6 +14,7 @@
 // reads the parameters and writes only buffers of its own.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -84,6 +85,9 @@ class Session {
   // The same: how many pieces the strategy wants to be computed as one. Batch::pieces says how many they
   // were.
   int together() const { return together_; }
+  // The same: how long ago the strategy let this worker go on after its last batch, with an update or with
+  // the next batch. On a machine with more workers than cores the program gets to run later than that.
+  Duration free_for() const;
   // Between next() and computed(): what to compute, in an epoch of so many batches, the same on all workers.
   // Each call takes a share. May wait for the coordinator; throws what the engine threw.
   Share next_share(std::uint64_t epoch, std::uint64_t batches);
@@ -152,6 +156,7 @@ class Session {
   int together_ = 1;
   std::uint64_t updated_step_ = 0;
   double learning_rate_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> asked_;  // since the last batch; not about a call
   bool over_ = false;
   int exceptions_ = std::uncaught_exceptions();
   std::unique_ptr<EngineThread> engine_;  // goes first: it uses what the user's thread has

@@ -112,6 +112,11 @@ struct Session::Parts {
   // One if the program does not ask for shares.
   int pieces_taken() const { return pieces() > 1 ? std::max(taken, 1) : 1; }
   Time now() const { return Time(engine->elapsed()); }
+  // A machine of its own would have begun when the strategy let it go on: this thread may have waited for a
+  // core until now.
+  void begin_emulated_step() {
+    emulator->begin(std::max(now() - engine->free_for(), Time{}), engine->step());
+  }
   session::Callbacks callbacks();
   void save(const session::Save& what);
   std::vector<float> initial_model();
@@ -250,7 +255,7 @@ void Session::begin() {
     parts.replica.on_gradient(
         [&parts](std::size_t section) { parts.emulator->backward(section, parts.now()); });
     parts.emulator->on_gradient(ready);
-    if (parts.more) parts.emulator->begin(parts.now(), parts.engine->step());
+    if (parts.more) parts.begin_emulated_step();
   } else {
     parts.replica.on_gradient(ready);
   }
@@ -325,7 +330,7 @@ bool Session::advance() {
   if (!parts.more) return false;
   if (!parts.engine->again()) parts.taken = 0;
   parts.replica.zero_gradients();
-  if (parts.emulator) parts.emulator->begin(parts.now(), parts.engine->step());
+  if (parts.emulator) parts.begin_emulated_step();
   return true;
 }
 

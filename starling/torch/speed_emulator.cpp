@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -53,6 +54,8 @@ SpeedEmulator::SpeedEmulator(const cluster::Cluster& cluster, Rank worker, std::
 
 void SpeedEmulator::begin(Time now, std::uint64_t step) {
   if (dies_ && now >= *dies_) kill(getpid(), SIGKILL);
+  if (step == number_) now = finished_;
+  number_ = step;
   begun_ = now;
   waited_ = {};
   part_ = 1;
@@ -95,6 +98,7 @@ void SpeedEmulator::end(Time now) {
     pass_(gradients_.front().section);
   }
   sleeper.sleep_until(due);
+  finished_ = std::max(now, due);
   ++steps_;
   if (!step_ || now - due < kTolerance) return;
   ++late_;

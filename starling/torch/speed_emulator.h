@@ -27,8 +27,8 @@ class SpeedEmulator {
   void on_gradient(std::function<void(std::size_t section)> pass) { pass_ = std::move(pass); }
 
   // Before the gradient of a batch is computed, which belongs to a step that counts from 1; a strategy may
-  // have several batches in one. Times count from the beginning of the run. Kills this process if its time
-  // has come.
+  // have several batches in one, which follow each other at once: that this thread woke up late between them
+  // does not count. Times count from the beginning of the run. Kills this process if its time has come.
   void begin(Time now, std::uint64_t step);
   // The batch is only this part of one, or more than one: its time is in proportion. Before the forward pass.
   void compute_part(double of_batch);
@@ -59,7 +59,9 @@ class SpeedEmulator {
   std::optional<Time> dies_;
   std::optional<Duration> step_;
   Rank worker_;
+  std::uint64_t number_ = 0;  // of the step
   Time begun_{};
+  Time finished_{};  // the batch before
   Duration waited_{};
   double part_ = 1;    // of a batch
   double factor_ = 1;  // of this batch, by chance

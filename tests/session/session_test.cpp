@@ -222,6 +222,23 @@ TEST(Session, TheUsersOwnUpdateRunsOnTheUsersThread) {
                });
 }
 
+// An update takes its time; the worker was free to go on before it.
+TEST(Session, AWorkerIsFreeFromItsUpdateOn) {
+  static constexpr auto kUpdate = std::chrono::milliseconds(3);
+  const auto& row = strategy::find_strategy("allreduce");
+  const auto allreduce = row.make(strategy::Options::parse(row.options, row.name, {}), 1);
+  with_session(*allreduce, {}, {.update = [](Slice, std::uint64_t) { std::this_thread::sleep_for(kUpdate); }},
+               [&](Session& session) {
+                 for (int step = 0; step < 3; ++step) {
+                   testing::check(session.next(), "a batch is wanted");
+                   const bool updated = step > 0;
+                   testing::check(!updated || session.free_for() >= kUpdate, "free since before the update");
+                   session.computed({.samples = 1, .loss = 0.5});
+                 }
+                 session.finish();
+               });
+}
+
 TEST(Session, RanksWithLinksAreHostsOfTheirOwn) {
   join::RunEnvironment environment{
       .rank = 0, .workers = 3, .ranks = 4, .arena = {}, .strategy = "ps", .options = {}, .link = {}};

@@ -31,7 +31,8 @@ SpeedEmulator pacer(const cluster::Cluster& cluster, std::optional<Duration> ste
 
 // How long the end of a step sleeps that took `took`. At least that long, but not by how much more.
 Duration slept(SpeedEmulator& pacer, Duration took) {
-  pacer.begin(Time(1s), 1);
+  static std::uint64_t step = 0;
+  pacer.begin(Time(1s), ++step);
   const auto before = Clock::now();
   pacer.end(Time(1s + took));
   return Clock::now() - before;
@@ -57,6 +58,19 @@ TEST(SpeedEmulator, WithoutAPaceTheFactorIsOfWhatTheStepTook) {
   SpeedEmulator other = pacer(slow, {}, 1);
   slept(other, 1h);
   EXPECT_EQ(other.complaint(), "");
+}
+
+// The first batch is done at 1.03 s, the thread wakes up at 1.05 s, and has computed the next one at 1.07 s.
+TEST(SpeedEmulator, OnlyTheBatchesOfAStepFollowEachOtherAtOnce) {
+  for (const std::uint64_t next_step : {1, 2}) {
+    SpeedEmulator paced = pacer(cluster(), 30ms);
+    paced.begin(Time(1s), 1);
+    paced.end(Time(1s));
+    paced.begin(Time(1s + 50ms), next_step);
+    paced.end(Time(1s + 70ms));
+    const bool late = next_step == 1;
+    EXPECT_EQ(paced.complaint().find("50 % of its steps") != std::string::npos, late) << paced.complaint();
+  }
 }
 
 TEST(SpeedEmulator, ComplainsIfThePaceCannotBeKept) {

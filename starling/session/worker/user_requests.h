@@ -3,6 +3,7 @@
 // for a section.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -25,6 +26,7 @@ struct UserRequest {
   int together = 1;                               // kBatch: pieces that are computed as one
   double learning_rate = 0;                       // kUpdate: of that step
   std::function<void()> call = {};                // kCall
+  std::chrono::steady_clock::time_point asked = std::chrono::steady_clock::now();
 };
 
 // One request at a time: the engine makes the next only after the last one was answered.

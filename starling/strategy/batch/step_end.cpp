@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "starling/core/byte_codec.h"
@@ -19,10 +20,12 @@ struct StepEnd::State {
   }
 
   bool is_over() const;
+  bool others_have_ended(std::uint64_t number) const;
   double worth_of(int pieces) const;
   bool has_no_time() const;
   int next_pass();
   void look();
+  void time_pieces();
   void learn();
   static Task<> listen(std::shared_ptr<State> state);
   static Task<> watch_time(std::shared_ptr<State> state);
@@ -37,7 +40,11 @@ struct StepEnd::State {
   Time begun{};
   std::optional<double> ended_after;  // seconds: when the step was over for all
   double expected = 0;                // the same of the next step, by the last ones; 0: not known
-  bool free = false;                  // this step ends when it ends
+  double stretch = 1;                 // of `expected`, since nobody is known to have finished the last step
+  double usual_piece = 0;             // seconds, in the last step that somebody finished
+  double last_piece = 0;              // seconds, the last one
+  int timed = 0;                      // pieces of this step
+  Time timed_until{};
   runtime::Event over{"the end of the step", runtime::Event::Kind::kRare};
   runtime::Event news{"the next step", runtime::Event::Kind::kRare};
 };
@@ -47,30 +54,49 @@ struct StepEnd::State {
 bool StepEnd::State::is_over() const {
   if (rules.trigger.kind == Trigger::Kind::kAll) return false;
   if (rules.trigger.kind == Trigger::Kind::kDeadline) return self.now() >= begun + rules.trigger.deadline;
+  return others_have_ended(step);
+}
+
+bool StepEnd::State::others_have_ended(std::uint64_t number) const {
   int living = 1, others_done = 0;
   for (Rank rank = 0; rank < self.workers(); ++rank) {
     if (rank == self.rank()) continue;
-    if (finished[static_cast<std::size_t>(rank)] >= step) ++others_done;
+    if (finished[static_cast<std::size_t>(rank)] >= number) ++others_done;
     if (!self.lost(rank)) ++living;
   }
   return others_done >= std::min(rules.trigger.finishers, living);
 }
 
+// The word about the last step may come when this worker, which did not wait for it, is in the next.
 void StepEnd::State::look() {
+  if (stretch > 1 && others_have_ended(step - 1)) expected /= std::exchange(stretch, 1);
   if (step == 0 || ended_after || !is_over()) return;
   ended_after = seconds_of(self.now() - begun);
   if (computing) over.set();
 }
 
-// It rises at once and falls slowly, so that a lucky step does not cut off the next ones. After a step that
-// nobody has finished, because the fastest have become slower, everybody goes on to the end.
+// After a pass.
+void StepEnd::State::time_pieces() {
+  if (self.pieces() <= timed) return;
+  last_piece = seconds_of(self.now() - timed_until) / (self.pieces() - timed);
+  timed = self.pieces();
+  timed_until = self.now();
+}
+
+// It rises at once and falls slowly, so that a lucky step does not cut off the next ones. A step that nobody
+// has finished, because the fastest have left out their last piece, says that they have become slower: by as
+// much as this worker has, and a little at least.
 void StepEnd::State::learn() {
-  constexpr double kWeightOfLast = 0.3;
-  free = !ended_after;
+  constexpr double kWeightOfLast = 0.3, kLeastStretch = 1.15;
+  stretch = 1;
+  if (ended_after && timed > 0) usual_piece = seconds_of(timed_until - begun) / timed;
   if (rules.trigger.kind == Trigger::Kind::kDeadline) {
     expected = seconds_of(rules.trigger.deadline);
   } else if (ended_after) {
     expected = std::max(*ended_after, expected + kWeightOfLast * (*ended_after - expected));
+  } else {
+    stretch = std::max(kLeastStretch, usual_piece > 0 ? last_piece / usual_piece : 1);
+    expected *= stretch;
   }
 }
 
@@ -81,7 +107,7 @@ double StepEnd::State::worth_of(int pieces) const {
 
 // The first piece is always begun: without it the worker would have no part in the step.
 bool StepEnd::State::has_no_time() const {
-  if (expected == 0 || free || rules.trigger.kind == Trigger::Kind::kAll) return false;
+  if (expected == 0 || rules.trigger.kind == Trigger::Kind::kAll) return false;
   const double piece = seconds_of(self.now() - begun) / self.pieces(), end = expected + worth_of(1);
   const bool sets_the_pace = piece * rules.pieces <= end;
   return !sets_the_pace && piece * (self.pieces() + 1) > end;
@@ -90,7 +116,7 @@ bool StepEnd::State::has_no_time() const {
 // If there is no time for more, one piece.
 int StepEnd::State::next_pass() {
   const int wanted = size.next_pass(self.now(), self.pieces());
-  if (rules.late != Late::kAvoid || expected == 0 || free) return wanted;
+  if (rules.late != Late::kAvoid || expected == 0) return wanted;
   const int rest = rules.pieces - self.pieces();
   const double left = expected + worth_of(1) - seconds_of(self.now() - begun);
   const int fitting = size.fitting(left);
@@ -130,7 +156,10 @@ StepEnd::StepEnd(Worker& self, const Rules& rules, StepListener* also)
   if (self.workers() == 1) return;
   plan_.outlasts_data = true;
   const bool avoid = rules.late == Late::kAvoid, drop = rules.late == Late::kDrop;
-  plan_.stop = [state = state_.get(), avoid] { return state->is_over() || (avoid && state->has_no_time()); };
+  plan_.stop = [state = state_.get(), avoid] {
+    state->time_pieces();
+    return state->is_over() || (avoid && state->has_no_time());
+  };
   if (drop) plan_.drop = &state_->over;
   if (rules.trigger.kind == Trigger::Kind::kFinishers) self.beside(State::listen(state_), "ends of steps");
   const bool timed = drop && rules.trigger.kind == Trigger::Kind::kDeadline;
@@ -146,6 +175,8 @@ void StepEnd::begins() {
   state_->begun = self_.now();
   state_->size.step_begins(state_->begun);
   state_->ended_after.reset();
+  state_->timed = 0;
+  state_->timed_until = state_->begun;
   state_->over.reset();
   state_->look();
   state_->news.pulse();
@@ -158,6 +189,7 @@ Task<> StepEnd::settle() {
 
 void StepEnd::computed() {
   state_->computing = false;
+  state_->time_pieces();
   state_->size.step_ends(self_.now(), self_.pieces(), state_->is_over());
   const bool finished = self_.pieces() == plan_.pieces;
   if (!finished || state_->rules.trigger.kind != Trigger::Kind::kFinishers) return;

@@ -25,7 +25,7 @@ class StepEnd final : public StepListener {
   struct Rules {
     int pieces = 8;
     bool several = false;  // pieces may be computed as one (piece_size.h)
-    Trigger trigger;
+    Trigger trigger = {};
     Late late = Late::kAvoid;
   };
 

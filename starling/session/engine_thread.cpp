@@ -37,7 +37,7 @@ strategy::RunInfo make_run_info(const SessionOptions& options, Placement service
   for (const strategy::Section& section : options.sections) {
     info.elements = std::max(info.elements, section.offset + section.count);
   }
-  info.tensors = strategy::tensors_of(options.sections, options.optimizer);
+  info.sections = options.sections;
   info.initial_model.resize(info.elements);
   return info;
 }

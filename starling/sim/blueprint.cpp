@@ -50,7 +50,7 @@ Blueprint make_blueprint(const Simulation& simulation, strategy::Placement servi
   place.optimizer = simulation.optimizer;
   place.nonfinite = simulation.nonfinite;
   place.elements = workload.parameters();
-  place.tensors = strategy::tensors_of(workload.sections(), simulation.optimizer);
+  place.sections = workload.sections();
   place.ghost = workload.ghost();
   if (!place.ghost) {
     place.initial_model.resize(place.elements);

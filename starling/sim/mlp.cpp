@@ -46,9 +46,9 @@ struct Mlp::Pass {
 
 Mlp::Mlp(const WorkloadSetting& setting)
     : batch_(setting.batch == 0 ? kMlpBatch : setting.batch),
-      sections_{{"hidden.weight", kHiddenWeight, kHidden * kInputs},
+      sections_{{"hidden.weight", kHiddenWeight, kHidden * kInputs, false, kHidden},
                 {"hidden.bias", kHiddenBias, kHidden, true},
-                {"output.weight", kOutputWeight, kClasses * kHidden},
+                {"output.weight", kOutputWeight, kClasses * kHidden, false, kClasses},
                 {"output.bias", kOutputBias, kClasses, true}},
       shards_(kMlpSamples, setting.workers) {
   generate(setting.seed);

@@ -12,7 +12,7 @@ namespace {
 Replay::Replay(const ReplayModel& model, std::size_t batch) : batch_(batch == 0 ? model.batch : batch) {
   std::size_t offset = 0;
   for (const ReplayTensor& tensor : model.tensors) {
-    sections_.push_back({std::string(tensor.name), offset, tensor.count});
+    sections_.push_back({std::string(tensor.name), offset, tensor.count, tensor.rows == 1, tensor.rows});
     offset += tensor.count;
     const double seconds =
         static_cast<double>(tensor.forward_ops) * static_cast<double>(batch_) / model.ops_per_second;

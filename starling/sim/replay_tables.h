@@ -11,6 +11,7 @@ namespace starling::sim {
 struct ReplayTensor {
   std::string_view name;
   std::uint32_t count;        // elements
+  std::uint32_t rows;         // the first dimension of a tensor that has more than one, else 1
   std::uint64_t forward_ops;  // floating-point operations of the forward pass, per sample
 };
 

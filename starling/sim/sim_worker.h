@@ -48,7 +48,6 @@ class SimWorker final : public strategy::WithRunInfo<strategy::Worker> {
 
   strategy::Data parameters() override { return parameters_.data; }
   strategy::Data gradients() override { return gradients_.data; }
-  const std::vector<strategy::Section>& sections() const override { return blueprint_.workload->sections(); }
 
   using Worker::compute;
   runtime::Task<bool> compute(const strategy::StepPlan& plan) override;

@@ -30,7 +30,7 @@ struct RunInfo {
   optim::OptimizerSpec optimizer;
   std::string no_flat_optimizer;  // why the worker's own optimiser has no flat form; empty if it has one
   std::size_t elements = 0;       // of the model
-  optim::Tensors tensors;         // of the model, for optimisers that work by tensor
+  std::vector<Section> sections;  // they cover the model
   bool ghost = false;
   std::vector<float> initial_model;  // empty if ghost
   NonFinite nonfinite = NonFinite::kApply;
@@ -51,6 +51,7 @@ class WithRunInfo : public Base {
   membership::Membership* membership() override { return membership_; }
   // Before the strategy begins. It must outlive the member's use of it.
   void take_part_in(membership::Membership& membership) { membership_ = &membership; }
+  const std::vector<Section>& sections() const override { return info_.sections; }
   Random& random() override { return random_; }
   record::Journal& journal() override { return journal_; }
 
@@ -75,8 +76,8 @@ class WithRunInfo : public Base {
   std::unique_ptr<optim::Optimizer> make_optimizer(std::size_t count) override {
     if (!info_.no_flat_optimizer.empty()) throw InvalidArgument(info_.no_flat_optimizer);
     // As many tensors as there are, so that as many norms are exchanged.
-    if (info_.ghost) return optim::make_optimizer(info_.optimizer, 0, optim::Tensors(info_.tensors.size()));
-    return optim::make_optimizer(info_.optimizer, count, info_.tensors);
+    if (info_.ghost) return optim::make_optimizer(info_.optimizer, 0, optim::Tensors(info_.sections.size()));
+    return optim::make_optimizer(info_.optimizer, count, tensors_of(info_.sections, info_.optimizer));
   }
 
  private:

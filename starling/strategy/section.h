@@ -13,7 +13,8 @@ struct Section {
   std::string name;  // as in "layer1.0.conv1.weight"
   std::size_t offset = 0;
   std::size_t count = 0;
-  bool vector = false;  // the tensor has at most one dimension, as biases and norms have
+  bool vector = false;   // the tensor has at most one dimension, as biases and norms have
+  std::size_t rows = 1;  // the size of its first dimension; 1 if it has at most one
 };
 
 // The sections as the optimiser sees them.

@@ -75,6 +75,9 @@ class Member {
   // The agreed membership of the workers; null where a loss ends the exchanges of all workers.
   virtual membership::Membership* membership() { return nullptr; }
 
+  // The tensors of the model, in its order.
+  virtual const std::vector<Section>& sections() const = 0;
+
   // The random numbers of this member alone.
   virtual Random& random() = 0;
   virtual record::Journal& journal() = 0;
@@ -162,7 +165,6 @@ class Worker : public Member {
  public:
   virtual Data parameters() = 0;
   virtual Data gradients() = 0;
-  virtual const std::vector<Section>& sections() const = 0;
 
   // One batch: forward and backward; afterwards the gradients hold the mean over its samples. False when the
   // run is over; then nothing was computed.

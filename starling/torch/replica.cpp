@@ -70,7 +70,8 @@ Replica::Replica(::torch::nn::Module& module) : hooks_(std::make_unique<Hooks>()
     check_parameter(item.key(), tensor);
     const auto count = static_cast<std::size_t>(tensor.numel());
     section_of_.emplace(tensor.unsafeGetTensorImpl(), sections_.size());
-    sections_.push_back({item.key(), size_, count, tensor.dim() <= 1});
+    const std::size_t rows = tensor.dim() <= 1 ? 1 : static_cast<std::size_t>(tensor.size(0));
+    sections_.push_back({item.key(), size_, count, tensor.dim() <= 1, rows});
     parameters_.push_back(tensor);
     size_ += count;
   }

@@ -24,7 +24,7 @@ inline strategy::RunInfo place_of(int workers, const std::vector<strategy::Secti
   for (const strategy::Section& section : sections) {
     place.elements = std::max(place.elements, section.offset + section.count);
   }
-  place.tensors = strategy::tensors_of(sections, place.optimizer);
+  place.sections = sections;
   place.initial_model.assign(place.elements, 1.0F);
   return place;
 }
@@ -43,7 +43,6 @@ class FakeWorker final : public strategy::WithRunInfo<strategy::Worker> {
 
   strategy::Data parameters() override { return parameters_.data; }
   strategy::Data gradients() override { return gradients_.data; }
-  const std::vector<strategy::Section>& sections() const override { return sections_; }
 
   // A section takes up to 2 ms, forward and backward; its gradient depends on the model, the rank and the
   // step. The gaps between sections do not belong to the model and are never written.

@@ -60,7 +60,6 @@ class Trainee final : public WithRunInfo<Worker> {
 
   Data parameters() override { return parameters_.data; }
   Data gradients() override { return gradients_.data; }
-  const std::vector<Section>& sections() const override { return sections_; }
   void beside(Task<> task, std::string name) override { company_.spawn(std::move(task), std::move(name)); }
   std::vector<Data> optimizer_state() override { return {Data(optimizer_->state().front())}; }
   double learning_rate() const override { return optimizer_->learning_rate(); }
@@ -120,7 +119,6 @@ class Trainee final : public WithRunInfo<Worker> {
   Stage& stage_;
   Buffer parameters_;
   Buffer gradients_;
-  std::vector<Section> sections_{{"x", 0, kElements}};
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::uint64_t step_;
   runtime::Scope company_;
@@ -147,6 +145,7 @@ std::vector<std::vector<float>> run(const Strategy& strategy, Stage& stage, cons
   place.optimizer.momentum = 0.9;
   place.optimizer.learning_rate = 0.1;
   place.elements = kElements;
+  place.sections = {{"x", 0, kElements}};
   place.initial_model.assign(kElements, 1.0F);
   testing::VirtualRanks ranks(kResumedWorkers + 1);
   std::deque<Trainee> workers;

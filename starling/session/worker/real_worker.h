@@ -73,7 +73,6 @@ class RealWorker final : public strategy::WithRunInfo<strategy::Worker> {
   strategy::Data program_gradients() const { return gradients_.data; }
   // Of the pieces before a dropped one, which the program still computes.
   strategy::Data gradients() override { return dropped_ ? mean_.data : gradients_.data; }
-  const std::vector<strategy::Section>& sections() const override { return options_.sections; }
 
   runtime::Task<> parameters_free() override;
 

@@ -5,6 +5,7 @@
 #include "starling/collective/cost.h"
 #include "starling/collective/select.h"
 #include "starling/strategy/agreed_exchange.h"
+#include "starling/strategy/compressed/compressed_mean.h"
 #include "starling/strategy/schedule/ddp_schedule.h"
 #include "starling/strategy/schedule/horovod_schedule.h"
 #include "starling/strategy/schedule/mgwfbp_schedule.h"
@@ -31,7 +32,8 @@ AllReduce::AllReduce(const Options& options, int workers)
       first_(options.size("first").value_or(1)),
       cycle_(std::chrono::duration_cast<Duration>(
           std::chrono::duration<double, std::milli>(options.number("cycle")))),
-      balance_(balance_rules(options, "allreduce", workers)) {
+      balance_(balance_rules(options, "allreduce", workers)),
+      compression_(compression_rules(options, "allreduce", "compress")) {
   transfers_.window = static_cast<int>(options.integer("window"));
   transfers_.algorithm = algorithm_of(options);
   transfers_.fusion = fusion_of(options, usual_fusion(schedule_));
@@ -39,8 +41,10 @@ AllReduce::AllReduce(const Options& options, int workers)
 
 Task<> AllReduce::run(Worker& self) const {
   const runtime::Context& context = co_await runtime::this_context();
-  AgreedExchange agreed(self, transfers_.algorithm);
-  if (schedule_ == "none") {
+  AgreedExchange agreed(self, compression_ ? kCodedAlgorithm : transfers_.algorithm);
+  if (compression_) {
+    co_await run_coded(self, agreed);
+  } else if (schedule_ == "none") {
     co_await run_whole(self, agreed);
   } else if (schedule_ == "priority") {
     PrioritySchedule schedule(self, agreed, transfers_, context);
@@ -67,6 +71,20 @@ Task<> AllReduce::run_whole(Worker& self, AgreedExchange& agreed) const {
     if (!more) co_return;
     co_await agreed.noted_all_reduce(Channel::kGradients, self.step(), self.gradients(), over_samples(self),
                                      transfers_.algorithm);
+    co_await self.update();
+    co_await balance.step_computed();
+  }
+}
+
+Task<> AllReduce::run_coded(Worker& self, AgreedExchange& agreed) const {
+  BatchBalance balance(self, agreed, balance_);
+  CompressedMean mean(self, agreed, compression_, layout_of(self.sections()));
+  StepPlan plan;
+  for (;;) {
+    balance.plan(plan);
+    const bool more = co_await self.compute(plan);
+    if (!more) co_return;
+    co_await mean.of(self.gradients(), weight_of_gradient(self));
     co_await self.update();
     co_await balance.step_computed();
   }
@@ -136,18 +154,21 @@ StrategyEntry allreduce_row() {
            OptionSpec::size_of("first", "1m", "the same of the first bucket").with("schedule=ddp|mgwfbp"),
            OptionSpec::number("cycle", "1", 0.001, 1000, "milliseconds between two looks at what is ready")
                .with("schedule=horovod"),
-           window_option().with("schedule=wfbp|ddp|mgwfbp|priority")}),
+           window_option().with("schedule=wfbp|ddp|mgwfbp|priority"),
+           compression_option("compress", "gradients").with("schedule=none"),
+           feedback_option().with("schedule=none")}),
       .promises = {.on_loss = OnLoss::kGoesOn,
                    .needs_all = true,
                    .conserves_mean = true,
                    .staleness = "0",
                    .waits_for = "the slowest worker, every step; with `balance` nobody, if speeds are steady",
-                   .bytes = "2 M (n-1)/n with ring or halving, M log2 n with doubling"},
+                   .bytes = "2 M (n-1)/n with ring or halving, M log2 n with doubling; less with `compress`"},
       .make = make<AllReduce>,
       .bytes_sent = [](const Options& options, const Shape& shape,
                        Rank rank) -> std::optional<std::uint64_t> {
         // With a schedule the sizes of the buckets decide.
         if (options.text("schedule") != "none" || options.text("balance") != "none") return {};
+        if (options.text("compress") != "none") return {};
         const auto once = all_reduce_bytes(options, shape.workers, shape.elements, rank);
         return once ? std::optional(shape.steps * *once) : std::nullopt;
       },
@@ -164,6 +185,12 @@ StrategyEntry allreduce_row() {
                    {{"schedule", "mgwfbp"}},
                    {{"schedule", "priority"}, {"window", "4"}},
                    {{"balance", "speed"}},
+                   {{"compress", "fp16"}},
+                   {{"compress", "int8:64:stochastic"}},
+                   {{"compress", "int4"}, {"balance", "speed"}},
+                   {{"compress", "topk:0.1+int8"}},
+                   {{"compress", "randk:0.2"}, {"feedback", "off"}},
+                   {{"compress", "powersgd:1"}},
                    {{"balance", "speed"}, {"schedule", "ddp"}, {"fusion", "1k"}, {"max-batch", "24"}}},
   };
 }

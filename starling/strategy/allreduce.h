@@ -12,6 +12,7 @@
 #pragma once
 
 #include "starling/strategy/batch/balance.h"
+#include "starling/strategy/compressed/compression_options.h"
 #include "starling/strategy/registry.h"
 #include "starling/strategy/schedule/bucket_schedule.h"
 
@@ -26,6 +27,7 @@ class AllReduce final : public Strategy {
  private:
   Task<> run_whole(Worker& self, AgreedExchange& agreed) const;
   // The step waits for all transfers.
+  Task<> run_coded(Worker& self, AgreedExchange& agreed) const;
   Task<> run_and_wait(Worker& self, BucketSchedule& schedule, AgreedExchange& agreed) const;
   // The next forward pass waits for them.
   Task<> run_on(Worker& self, BucketSchedule& schedule, AgreedExchange& agreed) const;
@@ -35,6 +37,7 @@ class AllReduce final : public Strategy {
   std::size_t first_;  // bytes
   Duration cycle_;
   BalanceRules balance_;
+  CompressionRules compression_;
 };
 
 StrategyEntry allreduce_row();

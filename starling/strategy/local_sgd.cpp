@@ -50,7 +50,8 @@ FragmentRules fragment_rules(const Options& options) {
           .delay = static_cast<std::uint64_t>(options.integer("delay")),
           .mix = options.number("mix"),
           .outer = outer_rule(options),
-          .algorithm = algorithm_of(options)};
+          .algorithm = algorithm_of(options),
+          .compression = compression_rules(options, "local-sgd", "compress")};
 }
 
 }  // namespace
@@ -88,6 +89,11 @@ LocalSgd::LocalSgd(const Options& options, int workers)
                "; allowed with balance=speed: 0, since the weights of a mean are known at the "
                "end of a window"));
   }
+  if (rules_.compression && rules_.delay > 0) {
+    throw InvalidArgument(
+        concat("strategy local-sgd, option delay: ", rules_.delay,
+               "; allowed with compress: 0, since codes are not exchanged beside the steps"));
+  }
   if (by_speed_ && rules_.delay > 0) {
     throw InvalidArgument(concat("strategy local-sgd, option delay: ", rules_.delay,
                                  "; allowed with period-by=speed: 0, since a round has no step that all "
@@ -109,7 +115,7 @@ LocalSgd::LocalSgd(const Options& options, int workers)
 }
 
 Task<> LocalSgd::run(Worker& self) const {
-  AgreedExchange agreed(self, rules_.algorithm);
+  AgreedExchange agreed(self, rules_.compression ? kCodedAlgorithm : rules_.algorithm);
   FragmentAverage average(self, agreed, co_await runtime::this_context(), rules_);
   Progress now{.period = period_};
   self.keep("local-sgd", bytes_of(now));
@@ -209,6 +215,8 @@ std::vector<OptionSpec> options_of_local_sgd() {
       OptionSpec::number("mix", "0", 0, 1, "share of a worker's own model that stays after an average")
           .with("outer=slowmo|nesterov"));
   options.push_back(algorithm_option());
+  options.push_back(compression_option("compress", "changes of the model"));
+  options.push_back(feedback_option());
   return balanced(std::move(options), "period-by=steps");
 }
 
@@ -227,13 +235,14 @@ StrategyEntry local_sgd_row() {
                    .waits_for =
                        "the slowest worker, every `period` steps; with period-by=speed for less than "
                        "one of its steps",
-                   .bytes = "2 M (n-1)/(n period) with ring or halving"},
+                   .bytes = "2 M (n-1)/(n period) with ring or halving; less with `compress`"},
       .make = make<LocalSgd>,
       .bytes_sent = [](const Options& options, const Shape& shape,
                        Rank rank) -> std::optional<std::uint64_t> {
         if (options.text("adapt") != "none") return {};       // depends on the losses
         if (options.text("period-by") == "speed") return {};  // depends on the times
         if (options.text("balance") == "speed") return {};
+        if (options.text("compress") != "none") return {};  // depends on the sections
         if (options.integer("fragments") > 1 || options.integer("delay") > 0 || options.number("mix") > 0)
           return {};  // depends on the sections
         const auto period = static_cast<std::uint64_t>(options.integer("period"));
@@ -247,7 +256,8 @@ StrategyEntry local_sgd_row() {
           },
       .moves_models =
           [](const Options& options) {
-            return outer_rule(options).has_value() || options.text("balance") == "speed";
+            return outer_rule(options).has_value() || options.text("balance") == "speed" ||
+                   options.text("compress") != "none";
           },
       .variants =
           {{},
@@ -263,6 +273,9 @@ StrategyEntry local_sgd_row() {
             {"mix", "0.5"}},
            {{"period", "1"}, {"outer", "nesterov"}},
            {{"period", "3"}, {"balance", "speed"}},
+           {{"period", "2"}, {"compress", "topk:0.2"}},
+           {{"period", "1"}, {"compress", "fp16"}},
+           {{"period", "4"}, {"outer", "nesterov"}, {"fragments", "2"}, {"compress", "topk:0.2+int4"}},
            {{"period", "6"}, {"outer", "nesterov"}, {"fragments", "2"}, {"delay", "1"}, {"mix", "0.5"}}},
   };
 }

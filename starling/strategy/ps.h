@@ -15,6 +15,10 @@
 //
 // A mean is over samples where batches are unequal.
 //
+// With `compress-push` a worker sends its gradient as a code, with error feedback. With `compress-pull` the
+// server sends, as a code, the difference of its model to what the worker has; it knows that, and what a code
+// leaves out is part of the next difference.
+//
 // Bytes sent per worker and step: M, and 16 for weight and learning rate. The server sends and receives n M,
 // which is the bottleneck.
 //
@@ -25,6 +29,7 @@
 #include <utility>
 
 #include "starling/strategy/batch/balance.h"
+#include "starling/strategy/compressed/compression_options.h"
 #include "starling/strategy/registry.h"
 
 namespace starling::strategy {
@@ -38,6 +43,8 @@ class ParameterServer final : public Strategy {
     int backup = 0;                   // bsp
     bool scale_by_staleness = false;  // asp
     BalanceRules balance = {};        // bsp, without backup
+    CompressionRules push = {};       // not with backup, which drops what was sent
+    CompressionRules pull = {};
   };
 
   ParameterServer(Rules rules, Placement placement) : rules_(std::move(rules)), placement_(placement) {}
@@ -60,6 +67,9 @@ StrategyEntry ps_row();
 OptionSpec ps_scale_option();
 OptionSpec ps_server_option();
 Placement ps_placement(const Options& options);
+std::vector<OptionSpec> ps_compression_options();
+void read_ps_compression(const Options& options, std::string_view owner, ParameterServer::Rules& rules);
+bool ps_sends_codes(const Options& options);
 std::optional<std::uint64_t> ps_bytes_sent(const Options& options, const Shape& shape, Rank rank);
 
 }  // namespace starling::strategy

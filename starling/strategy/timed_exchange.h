@@ -34,7 +34,8 @@ enum class Channel : std::uint8_t {
   kGive,
   kPace,
   kFinished,
-  kPart
+  kPart,
+  kCodes
 };
 Tag tag_of(Channel channel, std::uint64_t round = 0);
 // The same in the view of this epoch, so that messages of an older one match nothing. The round has 40 bits.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "starling/core/text.h"
 #include "starling/strategy/timed_exchange.h"
 
 namespace starling::strategy {
@@ -34,9 +35,27 @@ FragmentAverage::FragmentAverage(Worker& self, AgreedExchange& agreed, const run
     if (rules.outer) outer_.emplace_back(self, *rules.outer, parts_.back(), std::to_string(i));
   }
   self.keep("fragment", bytes_of(turn_));
+  if (rules.compression && self.workers() > 1) prepare_codes();
   if (rules.delay == 0 && rules.mix == 0) return;
   copy_ = self.allocate(largest);
   if (!copy_.data.ghost()) self.keep("fragment under way", copy_.data.span());
+}
+
+// The sections of a fragment, from its begin on.
+void FragmentAverage::prepare_codes() {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    compression::Layout layout;
+    for (compression::TensorShape& tensor : layout_of(self_.sections())) {
+      if (tensor.elements.begin < parts_[i].begin || tensor.elements.end > parts_[i].end) continue;
+      tensor.elements.begin -= parts_[i].begin;
+      tensor.elements.end -= parts_[i].begin;
+      layout.push_back(tensor);
+    }
+    coded_.emplace_back(self_, agreed_, rules_.compression, layout, concat(" of fragment ", i));
+  }
+  if (rules_.outer) return;
+  common_ = self_.initial_model();
+  if (!common_.data.ghost()) self_.keep("common model", common_.data.span());
 }
 
 Data FragmentAverage::own_part() {
@@ -63,6 +82,19 @@ Task<> FragmentAverage::average(Data data, Reduction how) {
   return agreed_.noted_all_reduce(Channel::kModel, turn_.round, data, how, rules_.algorithm);
 }
 
+Task<> FragmentAverage::average_coded(Data data, Reduction how) {
+  const Slice part = parts_[turn_.fragment];
+  const Data common =
+      rules_.outer ? outer_[turn_.fragment].common() : common_.data.part(part.begin, part.end);
+  const double weight = how.kind == Reduction::Kind::kWeightedMean ? how.weight : 1;
+  const bool ghost = data.ghost();
+  const std::span<float> change = floats(data);
+  for (std::size_t i = 0; i < change.size() && !ghost; ++i) change[i] -= floats(common)[i];
+  co_await coded_[turn_.fragment].of(data, weight);
+  for (std::size_t i = 0; i < change.size() && !ghost; ++i) change[i] += floats(common)[i];
+  if (!rules_.outer) copy(data, common);
+}
+
 Task<> FragmentAverage::average_beside(Data data) {
   return agreed_.in_order(data, [this, data, round = turn_.round](const ExchangeTerms& terms, Tag) {
     return all_reduce_beside(self_, computed_, terms.group, data, Reduction::mean(),
@@ -77,7 +109,8 @@ Task<> FragmentAverage::finish(Reduction how) {
     co_await settle();
   } else {
     take_part();
-    co_await average(exchanged_part(), how);
+    Task<> exchange = coded_.empty() ? average(exchanged_part(), how) : average_coded(exchanged_part(), how);
+    co_await exchange;
   }
   if (rules_.outer) {
     outer_[turn_.fragment].step(exchanged_part());

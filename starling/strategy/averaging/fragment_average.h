@@ -9,6 +9,9 @@
 //   at the end of the window                     T makes its step with D;  x_i <- (1 - mix) T + mix x_i
 //
 // So the traffic of a period is spread over it: no more than a fragment is under way at a time.
+//
+// With compression the workers send codes of x_i - T, what their steps have made of the model that all had in
+// common. With an outer optimiser, and topk+int4, that is SparseLoCo.
 #pragma once
 
 #include <deque>
@@ -17,6 +20,7 @@
 #include "starling/runtime/scope.h"
 #include "starling/strategy/agreed_exchange.h"
 #include "starling/strategy/averaging/outer_optimizer.h"
+#include "starling/strategy/compressed/compressed_mean.h"
 
 namespace starling::strategy {
 
@@ -26,6 +30,7 @@ struct FragmentRules {
   double mix = 0;
   std::optional<OuterRule> outer;  // none: the mean is the next model
   collective::Choice algorithm = {};
+  CompressionRules compression = {};
 
   // Whether models differ between workers even at the end of a window.
   bool stream() const { return fragments > 1 || delay > 0 || mix > 0; }
@@ -66,7 +71,9 @@ class FragmentAverage final : public StepListener {
   Data own_part();
   Data exchanged_part();
   void take_part();
+  void prepare_codes();
   Task<> average(Data data, collective::Reduction how);
+  Task<> average_coded(Data data, collective::Reduction how);
   Task<> average_beside(Data data);
 
   Worker& self_;
@@ -74,7 +81,9 @@ class FragmentAverage final : public StepListener {
   FragmentRules rules_;
   std::vector<Slice> parts_;
   std::deque<OuterOptimizer> outer_;  // by fragment
-  Buffer copy_;  // of the fragment under way, if the worker's own is used meanwhile or afterwards
+  std::deque<CompressedMean> coded_;  // by fragment; empty: models are sent
+  Buffer common_;  // with codes, without an outer optimiser: the model that all had in common
+  Buffer copy_;    // of the fragment under way, if the worker's own is used meanwhile or afterwards
   Turn turn_;
   std::optional<Time> computed_;  // of the last step; none: one is being computed
   runtime::Scope scope_;          // of the exchange beside the computing

@@ -39,6 +39,8 @@ class OuterOptimizer {
   void step(Data mean);
   // The worker's part becomes (1 - mix) of the common model's and `mix` of what it is.
   void pull(double mix);
+  // The model that all workers have in common.
+  Data common() const { return common_.data; }
 
  private:
   Worker& self_;

@@ -18,14 +18,25 @@ PsServer::PsServer(Member& self, ParameterServer::Rules rules)
   for (Rank rank = 0; rank < self.workers(); ++rank) {
     Client& client = clients_.emplace_back();
     client.rank = rank;
-    client.gradient = self.allocate(model_.data.count);
+    prepare(client);
   }
+  if (rules_.pull) change_ = self.allocate(model_.data.count);
   if (rules_.balance.by_speed) parts_.emplace(self.workers(), rules_.balance.most).keep_with(self);
   keep_state();
   bring_up_lost_clients();
   for (Client& client : clients_) {
     if (self.starts(client.rank)) enter(client);
   }
+}
+
+void PsServer::prepare(Client& client) {
+  client.gradient = self_.allocate(model_.data.count);
+  const compression::Layout layout = layout_of(self_.sections());
+  const std::uint64_t seed = seed_of_codes(client.rank);
+  if (rules_.push) client.pushed.emplace(self_, *rules_.push.rule, layout, seed);
+  if (!rules_.pull) return;
+  client.pulled.emplace(self_, *rules_.pull.rule, layout, seed);
+  client.has = self_.initial_model();
 }
 
 // For a checkpoint while all workers are between two steps: no gradient is in flight then.
@@ -41,6 +52,8 @@ void PsServer::keep_state() {
   self_.keep("server version", bytes_of(version_));
   for (Client& client : clients_) {
     self_.keep(concat("server client ", client.rank), bytes_of(client.progress));
+    self_.keep(concat("server codes ", client.rank), bytes_of(client.codes));
+    if (rules_.pull) self_.keep(concat("server has ", client.rank), client.has.data.span());
   }
 }
 
@@ -48,9 +61,12 @@ void PsServer::keep_state() {
 // the part of the lowest of the others.
 void PsServer::bring_up_lost_clients() {
   const auto behind = [](const Client& a, const Client& b) { return a.progress.clock < b.progress.clock; };
-  const Progress foremost = std::max_element(clients_.begin(), clients_.end(), behind)->progress;
+  const Client& foremost = *std::max_element(clients_.begin(), clients_.end(), behind);
   for (Client& client : clients_) {
-    if (client.progress.clock < foremost.clock) client.progress = foremost;
+    if (client.progress.clock >= foremost.progress.clock) continue;
+    client.progress = foremost.progress;
+    client.codes = foremost.codes;
+    if (rules_.pull) copy(foremost.has.data, client.has.data);
   }
 }
 
@@ -70,7 +86,7 @@ Task<> PsServer::attend(Client& client) {
                                 transport::Idle::kYes);
       if (!clocks_.empty()) client.progress.clock = clocks_.begin()->first;
       enter(client);
-      co_await send_model(client);
+      co_await send_model(client, true);
     }
     co_await serve_steps(client);
   } catch (const PeerLost&) {
@@ -86,7 +102,7 @@ Task<> PsServer::serve_steps(Client& client) {
       reported.emplace(self_.net(), client.rank, own_tag(Channel::kPace, client.rank),
                        bytes_of(client.report));
     }
-    co_await self_.net().recv(client.rank, own_tag(Channel::kPush, client.rank), client.gradient.data.span());
+    co_await receive_gradient(client);
     co_await terms;
     if (reported) co_await *reported;
     tick(client);
@@ -98,6 +114,14 @@ Task<> PsServer::serve_steps(Client& client) {
     }
     co_await send_model(client);
   }
+}
+
+Task<> PsServer::receive_gradient(Client& client) {
+  const Tag tag = own_tag(Channel::kPush, client.rank);
+  ++client.codes.pushed;
+  const Data into = client.pushed ? client.pushed->code() : client.gradient.data;
+  co_await self_.net().recv(client.rank, tag, into.span());
+  if (client.pushed) client.pushed->decode(client.codes.pushed, client.gradient.data);
 }
 
 Task<> PsServer::watch_for_leave(Client& client) {
@@ -137,7 +161,21 @@ void PsServer::remove_clock(std::uint64_t clock) {
   if (was_slowest) progress_.pulse();
 }
 
-Task<> PsServer::send_model(Client& client) {
+// The worker has what the codes so far have brought.
+Task<> PsServer::send_change(Client& client) {
+  const std::span<float> change = floats(change_.data);
+  if (!model_.data.ghost()) {
+    const std::span<const float> model = floats(model_.data), has = floats(client.has.data);
+    for (std::size_t i = 0; i < change.size(); ++i) change[i] = model[i] - has[i];
+  }
+  ++client.codes.pulled;
+  client.pulled->encode(change_.data, client.codes.pulled);
+  client.pulled->add_to(client.has.data, client.codes.pulled);
+  co_await self_.net().send(client.rank, own_tag(Channel::kPull, client.rank), client.pulled->code().span());
+}
+
+Task<> PsServer::send_model(Client& client, bool complete) {
+  if (client.pulled) co_await client.pulled->pass_time();
   if (!snapshot_ || snapshot_version_ != version_) {
     snapshot_ = std::make_shared<Buffer>(self_.allocate(model_.data.count));
     snapshot_version_ = version_;
@@ -151,7 +189,12 @@ Task<> PsServer::send_model(Client& client) {
     part = parts_->of(client.rank);
     told.emplace(self_.net(), client.rank, own_tag(Channel::kPart, client.rank), bytes_of(part));
   }
-  co_await self_.net().send(client.rank, own_tag(Channel::kPull, client.rank), sent->data.span());
+  if (client.pulled && !complete) {
+    co_await send_change(client);
+  } else {
+    if (client.pulled) copy(sent->data, client.has.data);
+    co_await self_.net().send(client.rank, own_tag(Channel::kPull, client.rank), sent->data.span());
+  }
   if (told) co_await *told;
 }
 

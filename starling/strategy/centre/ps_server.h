@@ -9,6 +9,7 @@
 
 #include "starling/runtime/event.h"
 #include "starling/runtime/scope.h"
+#include "starling/strategy/compressed/coded_vector.h"
 #include "starling/strategy/ps.h"
 #include "starling/strategy/timed_exchange.h"
 
@@ -19,6 +20,15 @@ namespace starling::strategy {
 inline Tag own_tag(Channel channel, Rank worker) {
   return tag_of(channel, static_cast<std::uint64_t>(worker));
 }
+
+// What a worker and the server draw for a code depends on the worker.
+inline std::uint64_t seed_of_codes(Rank worker) { return static_cast<std::uint64_t>(worker) + 1; }
+
+// Both sides of a link count the codes that travel on it. Part of checkpoints.
+struct CodesCounted {
+  std::uint64_t pushed = 0;
+  std::uint64_t pulled = 0;
+};
 
 // Precedes every gradient: the values that the server needs to apply it. Always sent, so that the server
 // knows what follows.
@@ -56,12 +66,18 @@ class PsServer {
     PushTerms terms;
     SpeedReport report;
     Buffer gradient;
+    CodesCounted codes;
+    std::optional<CodedVector> pushed;  // what comes instead of a gradient
+    std::optional<CodedVector> pulled;  // what goes instead of the model
+    Buffer has;                         // with that: the worker's model
   };
 
   Task<> attend(Client& client);
   Task<> serve_steps(Client& client);
   Task<> watch_for_leave(Client& client);
-  Task<> send_model(Client& client);
+  Task<> receive_gradient(Client& client);
+  Task<> send_model(Client& client, bool complete = false);
+  Task<> send_change(Client& client);
 
   // The active workers and their clocks: the server looks up the slowest with every gradient.
   void enter(Client& client);
@@ -69,6 +85,7 @@ class PsServer {
   void leave(Client& client);
   void remove_clock(std::uint64_t clock);
 
+  void prepare(Client& client);
   void keep_state();
   void bring_up_lost_clients();
   void update(double learning_rate, Data gradient);
@@ -88,6 +105,7 @@ class PsServer {
   std::uint64_t version_ = 0;
   // The model as it was when this version was sent: the server goes on while the message is in flight.
   std::shared_ptr<Buffer> snapshot_;
+  Buffer change_;  // where changes are sent
   std::uint64_t snapshot_version_ = 0;
   std::deque<Client> clients_;
   std::size_t active_ = 0;

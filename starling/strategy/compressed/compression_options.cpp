@@ -1,0 +1,39 @@
+#include "starling/strategy/compressed/compression_options.h"
+
+#include <utility>
+
+#include "starling/core/text.h"
+
+namespace starling::strategy {
+
+OptionSpec compression_option(std::string name, std::string what) {
+  std::vector<std::string_view> forms;
+  for (const compression::Kind& kind : compression::kinds()) forms.push_back(kind.form);
+  return OptionSpec::text(std::move(name), "none",
+                          concat(std::move(what), " as a code: none, ", join_texts(forms)));
+}
+
+OptionSpec feedback_option() {
+  return OptionSpec::choice(
+      "feedback", {"auto", "on", "off"},
+      "whether what a code leaves out is added to the next; auto: except with fp16 and bf16");
+}
+
+CompressionRules compression_rules(const Options& options, std::string_view owner, std::string_view name) {
+  CompressionRules rules;
+  rules.rule =
+      compression::parse_rule(options.text(name), concat("strategy ", owner, ", option ", name, ":"));
+  const std::string& feedback = options.text("feedback");
+  rules.feedback = rules && (feedback == "on" || (feedback == "auto" && rules.rule->kind->feedback));
+  return rules;
+}
+
+compression::Layout layout_of(const std::vector<Section>& sections) {
+  compression::Layout layout;
+  for (const Section& section : sections) {
+    layout.push_back({{section.offset, section.offset + section.count}, section.rows});
+  }
+  return layout;
+}
+
+}  // namespace starling::strategy

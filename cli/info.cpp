@@ -12,6 +12,7 @@
 #include "cli/common/find_program.h"
 #include "cli/common/machine.h"
 #include "starling/collective/select.h"
+#include "starling/compression/registry.h"
 #include "starling/core/combine.h"
 #include "starling/core/descriptor.h"
 #include "starling/core/error.h"
@@ -157,6 +158,7 @@ Json collect() {
   json["transports"] = to_json(transports());
   json["frameworks"] = to_json({{"libtorch", libtorch()}});
   for (const strategy::StrategyEntry& row : strategy::registry()) json["strategies"][row.name] = row.summary;
+  for (const compression::Kind& kind : compression::kinds()) json["compression"][kind.form] = kind.help;
   json["peers"] = to_json(found_peers());
   json["allreduce"] = all_reduce_tables();
   json["process"] = this_process();
@@ -185,6 +187,10 @@ void print(const Json& json) {
   fmt::print("\nstrategies\n");
   for (const auto& [name, summary] : json["strategies"].items()) {
     fmt::print("  {:<12}{}\n", name, summary.get<std::string>());
+  }
+  fmt::print("\ncompression\n");
+  for (const auto& [form, help] : json["compression"].items()) {
+    fmt::print("  {:<26}{}\n", form, help.get<std::string>());
   }
   fmt::print("\npeers of the benchmark\n");
   print_parts(json["peers"]);

@@ -6,11 +6,10 @@
 
 namespace starling::strategy {
 
-OptionSpec compression_option(std::string name, std::string what) {
-  std::vector<std::string_view> forms;
-  for (const compression::Kind& kind : compression::kinds()) forms.push_back(kind.form);
-  return OptionSpec::text(std::move(name), "none",
-                          concat(std::move(what), " as a code: none, ", join_texts(forms)));
+OptionSpec compression_option(std::string name, std::string_view what) {
+  return OptionSpec::text(
+      std::move(name), "none",
+      concat(what, " as a code: topk:0.01, powersgd:2 or another kind that `starling info` lists"));
 }
 
 OptionSpec feedback_option() {

@@ -20,7 +20,7 @@ struct CompressionRules {
 };
 
 // "compress", or what else it is called.
-OptionSpec compression_option(std::string name, std::string what);
+OptionSpec compression_option(std::string name, std::string_view what);
 // "feedback"
 OptionSpec feedback_option();
 

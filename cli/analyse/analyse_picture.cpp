@@ -12,13 +12,14 @@ namespace starling::cli {
 
 namespace {
 
-constexpr double kLeft = 56, kTop = 40, kWidth = 560, kHeight = 400, kNames = 300, kLine = 18;
+constexpr double kPlotLeft = 56, kPlotTop = 40, kPlotWidth = 560, kPlotHeight = 400, kNamesWidth = 300,
+                 kNamesLine = 18;
 
 struct WorkersAxis {
   int workers;  // the most
 
   double x(int n) const {
-    return kLeft + (std::log2(n) - 1) / std::max(std::log2(workers) - 1, 1e-9) * kWidth;
+    return kPlotLeft + (std::log2(n) - 1) / std::max(std::log2(workers) - 1, 1e-9) * kPlotWidth;
   }
 };
 
@@ -27,7 +28,7 @@ constexpr double kMostShare = 1.2;
 constexpr int kTicks = 6;
 
 double height_of(double share) {
-  return kTop + (1 - std::clamp(share, 0.0, kMostShare) / kMostShare) * kHeight;
+  return kPlotTop + (1 - std::clamp(share, 0.0, kMostShare) / kMostShare) * kPlotHeight;
 }
 
 std::vector<int> numbers_of_workers(int most) {
@@ -41,17 +42,17 @@ std::string axes_of(const WorkersAxis& axis) {
   std::string svg;
   for (const int n : numbers_of_workers(axis.workers)) {
     svg += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='middle'>{}</text>\n", axis.x(n),
-                       kTop + kHeight + 18, n);
+                       kPlotTop + kPlotHeight + 18, n);
   }
   for (int tick = 0; tick <= kTicks; ++tick) {
     const double share = kMostShare * tick / kTicks, y = height_of(share);
-    svg += fmt::format("<line x1='{0:.1f}' x2='{1:.1f}' y1='{2:.1f}' y2='{2:.1f}' stroke='#ddd'/>\n", kLeft,
-                       kLeft + kWidth, y);
-    svg +=
-        fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='end'>{:.1f}</text>\n", kLeft - 6, y + 4, share);
+    svg += fmt::format("<line x1='{0:.1f}' x2='{1:.1f}' y1='{2:.1f}' y2='{2:.1f}' stroke='#ddd'/>\n",
+                       kPlotLeft, kPlotLeft + kPlotWidth, y);
+    svg += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='end'>{:.1f}</text>\n", kPlotLeft - 6, y + 4,
+                       share);
   }
-  return svg + fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='end'>workers</text>\n", kLeft + kWidth,
-                           kTop + kHeight + 36);
+  return svg + fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='end'>workers</text>\n",
+                           kPlotLeft + kPlotWidth, kPlotTop + kPlotHeight + 36);
 }
 
 // The colours repeat, with another dash each time.
@@ -77,7 +78,7 @@ std::string polyline(const WorkersAxis& axis, const std::vector<Point>& points, 
 }
 
 std::string name_text(const AnalysisRow& row, std::size_t index) {
-  const double y = kTop + 8 + kLine * static_cast<double>(index), x = kLeft + kWidth + 30;
+  const double y = kPlotTop + 8 + kNamesLine * static_cast<double>(index), x = kPlotLeft + kPlotWidth + 30;
   const std::string bounds = row.times.batches.exact() ? "" : " (bounds)";
   return fmt::format("<line x1='{:.1f}' x2='{:.1f}' y1='{:.1f}' y2='{:.1f}' stroke-width='2' {}/>\n", x,
                      x + 26, y - 4, y - 4, style_of(index)) +
@@ -116,12 +117,12 @@ std::string analysis_picture(const AnalysePlan& plan, const std::vector<Analysis
                              const std::vector<SimulatedTimes>& simulated) {
   const WorkersAxis axis{plan.workers()};
   const Curves curves = curves_of(plan, rows);
-  std::string svg = svg_begin(kLeft + kWidth + 30 + kNames, kTop + kHeight + 48);
+  std::string svg = svg_begin(kPlotLeft + kPlotWidth + 30 + kNamesWidth, kPlotTop + kPlotHeight + 48);
   svg += axes_of(axis);
   svg += fmt::format(
       "<text x='{:.1f}' y='24' font-weight='bold'>Samples per second, as part of the asynchronous "
       "bound; jitter {}</text>\n",
-      kLeft, svg_escaped(text_of(plan.jitter)));
+      kPlotLeft, svg_escaped(text_of(plan.jitter)));
   const double bound = rows.back().times.batches.high * plan.batch;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const bool exact = rows[row].times.batches.exact();

@@ -7,9 +7,9 @@ namespace starling::strategy {
 
 namespace {
 
-constexpr double kWindow = 64;       // steps, about
-constexpr double kDeviations = 1.5;  // that chance explains, three times in a row
-constexpr double kTolerance = 0.04;  // of the estimate, besides
+constexpr double kWindow = 64;            // steps, about
+constexpr double kDeviations = 1.5;       // that chance explains, three times in a row
+constexpr double kSpeedTolerance = 0.04;  // of the estimate, besides
 
 }  // namespace
 
@@ -31,7 +31,7 @@ bool SpeedEstimate::has_changed() const {
     least = std::min(least, difference);
     most = std::max(most, difference);
   }
-  const double explained = kDeviations * scatter + kTolerance;
+  const double explained = kDeviations * scatter + kSpeedTolerance;
   return least > explained || most < -explained;
 }
 

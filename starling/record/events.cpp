@@ -22,6 +22,8 @@ std::string_view name_of(Activity activity) {
       return "meet";
     case Activity::kServe:
       return "serve";
+    case Activity::kCode:
+      return "code";
     case Activity::kHold:
       break;
   }

@@ -10,6 +10,7 @@ void RankTimes::add(const RankTimes& other) {
   waiting += other.waiting;
   transferring += other.transferring;
   serving += other.serving;
+  coding += other.coding;
   unattributed += other.unattributed;
   for (const WaitedFor& item : other.waited_for) {
     const auto place =

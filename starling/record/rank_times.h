@@ -13,7 +13,7 @@ struct WaitedFor {
   Duration time{};
 };
 
-// Between a rank's begin and end and without background, so that the sum of the five never exceeds end -
+// Between a rank's begin and end and without background, so that the sum of the six never exceeds end -
 // begin.
 struct RankTimes {
   Duration computing{};
@@ -21,6 +21,7 @@ struct RankTimes {
   Duration waiting{};
   Duration transferring{};
   Duration serving{};
+  Duration coding{};
   std::vector<WaitedFor> waited_for;  // by rank; adds up to `waiting`
   Rank most_waited_for = kNobody;     // the lowest of equals
   Duration blame{};  // how long the workers waited for this rank; ranks that only serve do not count

@@ -41,6 +41,7 @@ void RecordFold::count_late(RankSpans& spans, const Span& span) const {
   if (span.activity == Activity::kCompute) times.computing += late;
   if (span.activity == Activity::kUpdate) times.updating += late;
   if (span.activity == Activity::kServe) times.serving += late;
+  if (span.activity == Activity::kCode) times.coding += late;
   if (span.activity == Activity::kWait || span.activity == Activity::kMeet) times.unattributed += late;
 }
 

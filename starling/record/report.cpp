@@ -73,7 +73,7 @@ class Report {
   std::string text() const {
     const bool timed = run_.record != RecordMode::kOff;
     return (timed ? table() : "") + progress() + outcome() + staleness() + locks() + fusion() +
-           (timed ? blame() : "") + unhappy_ends();
+           (timed ? codes() + blame() : "") + unhappy_ends();
   }
 
  private:
@@ -91,6 +91,7 @@ class Report {
   std::string outcome() const;
   std::string staleness() const;
   std::string locks() const;
+  std::string codes() const;
   std::string fusion() const;
   std::string blame() const;
   std::string no_blame() const;
@@ -164,6 +165,14 @@ std::string Report::staleness() const {
   const Staleness all = sum_of(run_, &Journal::staleness);
   if (all.count == 0) return "";
   return concat("staleness: p50 ", all.percentile(50), ", p99 ", all.percentile(99), ", max ", all.max, "\n");
+}
+
+std::string Report::codes() const {
+  double coding = 0;
+  for (const std::size_t i : workers_) coding += seconds_of(waits_.ranks[i].coding);
+  if (coding == 0) return "";
+  return concat("codes: ", percent(coding, workers_time()),
+                " of the workers' time for encoding and decoding\n");
 }
 
 std::string Report::locks() const {

@@ -7,7 +7,7 @@
 
 namespace starling::record {
 
-enum class Doing : std::uint8_t { kCompute, kUpdate, kWait, kTransfer, kServe };
+enum class Doing : std::uint8_t { kCompute, kUpdate, kWait, kTransfer, kServe, kCode };
 
 struct ResolvedSpan {
   Doing doing = Doing::kCompute;

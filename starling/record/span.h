@@ -15,6 +15,7 @@ enum class Activity : std::uint8_t {
   kWait,     // for a message of `whom`, including its time on the wire
   kMeet,     // in a collective; the analysis later tells waiting for the last one from transfer
   kServe,    // a service worked for `whom`
+  kCode,     // a worker encoded what it sends, or decoded what it has received
   kHold,     // a service kept `whom` waiting because of `because`; may overlap anything
 };
 

@@ -138,6 +138,7 @@ void add_waiting(Json& json, const RunRecord& run, const WaitAnalysis& waits) {
   json["compute_fraction_per_worker"] = fraction(&RankTimes::computing);
   json["wait_fraction_per_worker"] = fraction(&RankTimes::waiting);
   json["transfer_fraction_per_worker"] = fraction(&RankTimes::transferring);
+  json["code_fraction_per_worker"] = fraction(&RankTimes::coding);
   json["unattributed_fraction_per_worker"] = fraction(&RankTimes::unattributed);
   json["most_waited_for"] = waits.most_waited_for ? Json(*waits.most_waited_for) : Json();
   const auto blame = [&](std::size_t i) { return seconds_of(waits.ranks[i].blame); };

@@ -8,7 +8,7 @@ namespace {
 
 bool is_work(const Span& span) {
   return span.activity == Activity::kCompute || span.activity == Activity::kUpdate ||
-         span.activity == Activity::kServe;
+         span.activity == Activity::kServe || span.activity == Activity::kCode;
 }
 
 bool earlier(const Span& a, const Span& b) { return a.begin < b.begin; }

@@ -12,8 +12,9 @@ namespace starling::record {
 namespace {
 
 constexpr std::size_t kTraceBufferBytes = 1 << 16;
-constexpr int kKinds = 5;
-constexpr std::array<std::string_view, kKinds> kNames = {"compute", "update", "wait", "transfer", "serve"};
+constexpr int kKinds = 6;
+constexpr std::array<std::string_view, kKinds> kNames = {"compute",  "update", "wait",
+                                                         "transfer", "serve",  "code"};
 // By Detail::Kind.
 constexpr std::array<std::string_view, 6> kSubjects = {"",           "forward",        "backward",
                                                        "all-reduce", "reduce-scatter", "all-gather"};

@@ -15,6 +15,8 @@ Doing doing_of(Activity activity) {
       return Doing::kUpdate;
     case Activity::kServe:
       return Doing::kServe;
+    case Activity::kCode:
+      return Doing::kCode;
     default:
       return Doing::kCompute;
   }
@@ -124,6 +126,8 @@ Duration& field_of(RankTimes& times, Doing doing) {
       return times.waiting;
     case Doing::kTransfer:
       return times.transferring;
+    case Doing::kCode:
+      return times.coding;
     case Doing::kServe:
       break;
   }

@@ -30,6 +30,7 @@ class ServerLink {
   Task<> encode(bool counts) {
     ++codes_.pushed;
     if (!gradient_) co_return;
+    const Stopwatch watch(self_, record::Activity::kCode);
     co_await gradient_->pass_time();
     gradient_->encode_nothing();
     if (counts) gradient_->encode(self_.gradients(), codes_.pushed);
@@ -51,6 +52,7 @@ class ServerLink {
       co_await receive(self_, server, tag, self_.parameters());
     } else {
       co_await receive(self_, server, tag, change_->code());
+      const Stopwatch watch(self_, record::Activity::kCode);
       change_->add_to(self_.parameters(), ++codes_.pulled);
     }
     if (part) co_await *part;

@@ -88,6 +88,7 @@ void expect_equal(const RankTimes& a, const RankTimes& b) {
   EXPECT_EQ(a.waiting, b.waiting);
   EXPECT_EQ(a.transferring, b.transferring);
   EXPECT_EQ(a.serving, b.serving);
+  EXPECT_EQ(a.coding, b.coding);
   EXPECT_EQ(a.blame, b.blame);
   EXPECT_EQ(a.most_waited_for, b.most_waited_for);
   EXPECT_EQ(a.unattributed, b.unattributed);

@@ -166,7 +166,8 @@ TEST(WaitsProperty, NoTimeIsCountedTwice) {
     Duration blame{};
     for (std::size_t i = 0; i < run.ranks.size(); ++i) {
       const RankTimes& times = waits.ranks[i];
-      EXPECT_LE(times.computing + times.updating + times.waiting + times.transferring + times.serving,
+      EXPECT_LE(times.computing + times.updating + times.waiting + times.transferring + times.serving +
+                    times.coding,
                 ms(kEnd));
       Duration sum{};
       for (const WaitedFor& item : times.waited_for) sum += item.time;

@@ -170,6 +170,16 @@ TEST(WaitAnalysis, WorkGoesBeforeWaitingWhereARankDoesBoth) {
                                      piece(Doing::kTransfer, 4, 8), piece(Doing::kServe, 8, 12, 1)}));
 }
 
+// Codes are made and read in the middle of an exchange.
+TEST(WaitAnalysis, CodingIsAPartOfItsOwn) {
+  const WaitAnalysis waits = analyse_waits(
+      make_run(20, {{compute(0, 2), span(Activity::kCode, 2, 5), wait(1, 4, 10), span(Activity::kCode, 7, 8)},
+                    {compute(0, 6)}}));
+  EXPECT_EQ(waits.ranks[0].coding, ms(4));
+  EXPECT_EQ(waits.ranks[0].waiting, ms(1));
+  EXPECT_EQ(waits.ranks[0].transferring, ms(3));
+}
+
 TEST(WaitAnalysis, OnlyTheTimeBetweenBeginAndEndCounts) {
   record::RunRecord run = make_run(20, {{wait(1, 0, 10)}, {compute(0, 10)}});
   run.ranks[0].begin = at(2);

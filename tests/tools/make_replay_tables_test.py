@@ -50,8 +50,17 @@ class MakeReplayTables(unittest.TestCase):
     # A transformer costs 2 operations per token and weight that tokens pass through, and little more.
     def test_bert_operations(self):
         for name in ("bert-base", "bert-large"):
-            weights = sum(count for tensor, count, _ in self.models[name].tensors if "encoder" in tensor)
+            weights = sum(count for tensor, count, _, _ in self.models[name].tensors if "encoder" in tensor)
             self.assertAlmostEqual(self.models[name].ops() / (2 * 64 * weights), 1, delta=0.02)
+
+    def test_rows(self):
+        rows = {tensor: (count, rows) for tensor, count, rows, _ in self.models["resnet50"].tensors}
+        self.assertEqual(rows["conv1.weight"], (9408, 64))
+        self.assertEqual(rows["fc.weight"], (2048000, 1000))
+        self.assertEqual(rows["fc.bias"], (1000, 1))
+        for model in self.models.values():
+            for tensor, count, rows, _ in model.tensors:
+                self.assertEqual(count % rows, 0, f"{model.name}: {tensor}")
 
     def test_published_speeds(self):
         for name, images in (("resnet50", 294), ("inceptionv4", 79)):

@@ -121,7 +121,9 @@ Task<> PsServer::receive_gradient(Client& client) {
   ++client.codes.pushed;
   const Data into = client.pushed ? client.pushed->code() : client.gradient.data;
   co_await self_.net().recv(client.rank, tag, into.span());
-  if (client.pushed) client.pushed->decode(client.codes.pushed, client.gradient.data);
+  if (!client.pushed) co_return;
+  const Stopwatch watch(self_, record::Activity::kServe, client.rank);
+  client.pushed->decode(client.codes.pushed, client.gradient.data);
 }
 
 Task<> PsServer::watch_for_leave(Client& client) {
@@ -163,6 +165,12 @@ void PsServer::remove_clock(std::uint64_t clock) {
 
 // The worker has what the codes so far have brought.
 Task<> PsServer::send_change(Client& client) {
+  encode_change(client);
+  co_await self_.net().send(client.rank, own_tag(Channel::kPull, client.rank), client.pulled->code().span());
+}
+
+void PsServer::encode_change(Client& client) {
+  const Stopwatch watch(self_, record::Activity::kServe, client.rank);
   const std::span<float> change = floats(change_.data);
   if (!model_.data.ghost()) {
     const std::span<const float> model = floats(model_.data), has = floats(client.has.data);
@@ -171,7 +179,6 @@ Task<> PsServer::send_change(Client& client) {
   ++client.codes.pulled;
   client.pulled->encode(change_.data, client.codes.pulled);
   client.pulled->add_to(client.has.data, client.codes.pulled);
-  co_await self_.net().send(client.rank, own_tag(Channel::kPull, client.rank), client.pulled->code().span());
 }
 
 Task<> PsServer::send_model(Client& client, bool complete) {

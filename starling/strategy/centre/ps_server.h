@@ -78,6 +78,7 @@ class PsServer {
   Task<> receive_gradient(Client& client);
   Task<> send_model(Client& client, bool complete = false);
   Task<> send_change(Client& client);
+  void encode_change(Client& client);
 
   // The active workers and their clocks: the server looks up the slowest with every gradient.
   void enter(Client& client);

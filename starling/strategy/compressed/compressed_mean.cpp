@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "starling/core/text.h"
+#include "starling/strategy/timed_exchange.h"
 
 namespace starling::strategy {
 
@@ -19,15 +20,22 @@ CompressedMean::CompressedMean(Worker& self, AgreedExchange& agreed, const Compr
 
 Task<> CompressedMean::of(Data data, double weight) {
   if (!mean_) co_return;
+  ++number_;
+  co_await pass_time(data);
   if (!data.ghost() && weight > 0) {
+    const Stopwatch watch(self_, record::Activity::kCode);
     const std::span<float> meant = floats(meant_.data), values = floats(data);
     for (std::size_t i = 0; i < meant.size(); ++i)
       meant[i] = rules_.feedback ? meant[i] + values[i] : values[i];
   }
-  ++number_;
+  co_await mean_->form(meant_.data, weight, number_, data);
+}
+
+// Where time is simulated, encoding and decoding take some.
+Task<> CompressedMean::pass_time(Data data) {
+  const Stopwatch watch(self_, record::Activity::kCode);
   const double passed = rules_.rule->kind->copies * 2 * static_cast<double>(data.size());
   co_await self_.pass_memory(static_cast<std::size_t>(passed));
-  co_await mean_->form(meant_.data, weight, number_, data);
 }
 
 }  // namespace starling::strategy

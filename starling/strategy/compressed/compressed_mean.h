@@ -21,6 +21,8 @@ class CompressedMean {
   Task<> of(Data data, double weight = 1);
 
  private:
+  Task<> pass_time(Data data);
+
   Worker& self_;
   CompressionRules rules_;
   Buffer meant_;  // between two exchanges: what has not been sent

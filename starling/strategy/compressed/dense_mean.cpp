@@ -77,6 +77,7 @@ std::span<std::byte> DenseMean::place(const Buffer& buffer, std::size_t i, bool 
 }
 
 void DenseMean::encode_own(const Round& round) {
+  const Stopwatch watch(self_, record::Activity::kCode);
   for (std::size_t i = 0; i < round.group.size(); ++i) {
     const std::span<std::byte> message = place(outgoing_, i, true);
     fill_with_zeros(message);
@@ -104,6 +105,7 @@ Task<> DenseMean::swap_slices(const Round& round, Tag tag) {
 
 // In the order of the members. If none has a weight, the mean is what was left out of the last.
 void DenseMean::form_own_slice(const Round& round) {
+  const Stopwatch watch(self_, record::Activity::kCode);
   const std::span<float> mean = floats(own_mean_.data).first(round.slice(round.index).size());
   std::ranges::fill(mean, 0.0F);
   double all = 0;
@@ -129,6 +131,7 @@ void DenseMean::form_own_slice(const Round& round) {
 }
 
 void DenseMean::decode_all(const Round& round) {
+  const Stopwatch watch(self_, record::Activity::kCode);
   for (std::size_t i = 0; i < round.group.size(); ++i) {
     const auto coder = compressor(round, i, round.group[i]);
     coder->decode(place(result_, i, false).first(coder->code_bytes()), round.number, round.of(round.mean, i));
@@ -137,6 +140,7 @@ void DenseMean::decode_all(const Round& round) {
 
 // Only the owner of a slice knows what was left out of its mean.
 void DenseMean::forget_sent(const Round& round) {
+  const Stopwatch watch(self_, record::Activity::kCode);
   std::ranges::fill(floats(left_out_.data), 0.0F);
   std::ranges::copy(floats(own_mean_.data).first(round.slice(round.index).size()),
                     round.of(left_out_.data, round.index).begin());

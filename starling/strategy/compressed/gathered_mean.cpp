@@ -24,6 +24,7 @@ GatheredMean::GatheredMean(Worker& self, AgreedExchange& agreed, const compressi
 Task<> GatheredMean::form(Data meant, double weight, std::uint64_t number, Data mean) {
   const std::span<std::byte> own = own_.data.span();
   if (!mean.ghost()) {
+    const Stopwatch watch(self_, record::Activity::kCode);
     std::memset(own.data(), 0, own.size());
     std::memcpy(own.data(), &weight, sizeof weight);
     const std::span<std::byte> code = own.subspan(sizeof weight, compressor_->code_bytes());
@@ -50,6 +51,7 @@ Task<> GatheredMean::exchange(const ExchangeTerms& terms, std::uint64_t number, 
 
 // In the order of the members, so that all have the same bits.
 void GatheredMean::add_all(std::uint64_t number, Data mean) const {
+  const Stopwatch watch(self_, record::Activity::kCode);
   const std::size_t slot = own_.data.size();
   const std::span<const std::byte> all = all_.data.span();
   std::vector<double> weights(all.size() / slot);

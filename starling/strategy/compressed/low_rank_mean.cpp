@@ -16,7 +16,8 @@ constexpr double kNoWeightOfFactors = 1e-30;
 
 LowRankMean::LowRankMean(Worker& self, AgreedExchange& agreed, const compression::Rule& rule,
                          const compression::Layout& layout, const std::string& name)
-    : agreed_(agreed),
+    : self_(self),
+      agreed_(agreed),
       factors_(layout, compression::rank_of(rule.parameters), kSeedOfStart),
       left_(self.allocate(factors_.left_count())),
       right_(self.allocate(factors_.right_count())),
@@ -29,12 +30,14 @@ Task<> LowRankMean::form(Data meant, double weight, std::uint64_t number, Data m
   const bool ghost = mean.ghost();
   const auto how = collective::Reduction::weighted_mean(std::max(weight, kNoWeightOfFactors));
   if (!ghost) {
+    const Stopwatch watch(self_, record::Activity::kCode);
     factors_.make_left(floats(meant), floats(left_.data));
     if (weight == 0) std::ranges::fill(floats(left_.data), 0.0F);
   }
   co_await agreed_.noted_all_reduce(Channel::kCodes, 2 * number, left_.data, how);
   if (right_.data.count > 0) {
     if (!ghost) {
+      const Stopwatch watch(self_, record::Activity::kCode);
       factors_.orthonormalise_left(floats(left_.data));
       factors_.make_right(floats(meant), floats(left_.data), floats(right_.data));
       if (weight == 0) std::ranges::fill(floats(right_.data), 0.0F);
@@ -46,6 +49,7 @@ Task<> LowRankMean::form(Data meant, double weight, std::uint64_t number, Data m
 }
 
 void LowRankMean::take_up(Data meant, double weight, Data mean) {
+  const Stopwatch watch(self_, record::Activity::kCode);
   const std::span<const float> left = floats(left_.data);
   std::ranges::fill(floats(mean), 0.0F);
   factors_.expand(left, floats(right_.data), 1, floats(mean));

@@ -22,6 +22,7 @@ class LowRankMean final : public CodedMean {
  private:
   void take_up(Data meant, double weight, Data mean);
 
+  Worker& self_;
   AgreedExchange& agreed_;
   compression::PowerSgd factors_;
   Buffer left_;

@@ -36,6 +36,18 @@ inline std::size_t elements_of(const Layout& layout) {
 // A vector of which nothing else is known.
 inline Layout plain_layout(std::size_t count) { return {{{0, count}, 1}}; }
 
+// Between numbers and the places of a code where they stand, which need not be aligned; there may be none.
+template <class Number>
+void write_numbers(std::span<const Number> numbers, std::span<std::byte> code) {
+  std::ranges::copy(std::as_bytes(numbers), code.begin());
+}
+template <class Number>
+std::vector<Number> read_numbers(std::span<const std::byte> code, std::size_t count) {
+  std::vector<Number> numbers(count);
+  std::ranges::copy(code.first(count * sizeof(Number)), std::as_writable_bytes(std::span(numbers)).begin());
+  return numbers;
+}
+
 class Compressor {
  public:
   virtual ~Compressor() = default;

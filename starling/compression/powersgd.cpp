@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstring>
 
 #include "starling/core/random.h"
 
@@ -151,19 +150,15 @@ void PowerSgd::encode(std::span<const float> values, std::uint64_t /*number*/, s
   orthonormalise_left(left);
   make_right(values, left, right);
   start_from(right);
-  std::memcpy(code.data(), left.data(), left.size() * sizeof(float));
-  if (!right.empty()) {
-    std::memcpy(code.data() + left.size() * sizeof(float), right.data(), right.size() * sizeof(float));
-  }
+  write_numbers<float>(left, code);
+  write_numbers<float>(right, code.subspan(left.size() * sizeof(float)));
 }
 
 void PowerSgd::add(std::span<const std::byte> code, std::uint64_t /*number*/, float factor,
                    std::span<float> values) const {
-  std::vector<float> left(left_count()), right(right_count());
-  std::memcpy(left.data(), code.data(), left.size() * sizeof(float));
-  if (!right.empty()) {
-    std::memcpy(right.data(), code.data() + left.size() * sizeof(float), right.size() * sizeof(float));
-  }
+  const std::vector<float> left = read_numbers<float>(code, left_count());
+  const std::vector<float> right =
+      read_numbers<float>(code.subspan(left.size() * sizeof(float)), right_count());
   expand(left, right, factor, values);
 }
 

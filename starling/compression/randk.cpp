@@ -1,6 +1,5 @@
 #include "starling/compression/randk.h"
 
-#include <cstring>
 #include <utility>
 
 #include "starling/compression/topk.h"
@@ -28,7 +27,7 @@ void RandK::encode(std::span<const float> values, std::uint64_t number, std::spa
   const std::vector<std::uint32_t> from = places(number);
   for (std::size_t i = 0; i < sent_; ++i) chosen[i] = values[from[i]];
   if (inner_) return inner_->encode(chosen, number, code);
-  std::memcpy(code.data(), chosen.data(), code.size());
+  write_numbers<float>(chosen, code);
 }
 
 void RandK::add(std::span<const std::byte> code, std::uint64_t number, float factor,
@@ -37,7 +36,7 @@ void RandK::add(std::span<const std::byte> code, std::uint64_t number, float fac
   if (inner_) {
     inner_->decode(code, number, chosen);
   } else {
-    std::memcpy(chosen.data(), code.data(), code.size());
+    chosen = read_numbers<float>(code, sent_);
   }
   const std::vector<std::uint32_t> to = places(number);
   for (std::size_t i = 0; i < sent_; ++i) values[to[i]] += factor * chosen[i];

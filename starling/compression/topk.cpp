@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <utility>
 
@@ -95,10 +94,10 @@ void TopK::encode(std::span<const float> values, std::uint64_t number, std::span
   }
   std::vector<float> chosen(sent_);
   for (std::size_t i = 0; i < sent_; ++i) chosen[i] = values[places[i]];
-  std::memcpy(code.data(), places.data(), places_bytes());
+  write_numbers<std::uint32_t>(places, code);
   const std::span<std::byte> rest = code.subspan(places_bytes());
   if (inner_) return inner_->encode(chosen, number, rest);
-  std::memcpy(rest.data(), chosen.data(), rest.size());
+  write_numbers<float>(chosen, rest);
 }
 
 void TopK::add(std::span<const std::byte> code, std::uint64_t number, float factor,
@@ -108,10 +107,9 @@ void TopK::add(std::span<const std::byte> code, std::uint64_t number, float fact
   if (inner_) {
     inner_->decode(rest, number, chosen);
   } else {
-    std::memcpy(chosen.data(), rest.data(), rest.size());
+    chosen = read_numbers<float>(rest, sent_);
   }
-  std::vector<std::uint32_t> places(sent_);
-  std::memcpy(places.data(), code.data(), places_bytes());
+  const std::vector<std::uint32_t> places = read_numbers<std::uint32_t>(code, sent_);
   for (std::size_t i = 0; i < sent_; ++i) {
     if (places[i] < values.size()) values[places[i]] += factor * chosen[i];
   }

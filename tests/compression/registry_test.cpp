@@ -133,6 +133,14 @@ TEST_P(OfKind, WhatWasSentInVainComesBack) {
   for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(feedback.residual()[i], values[i], 1e-5F) << i;
 }
 
+// A part of a model may have no elements.
+TEST_P(OfKind, AVectorMayBeEmpty) {
+  for (const Layout& layout : {Layout(), plain_layout(0)}) {
+    const auto one = compressor(GetParam(), layout);
+    EXPECT_EQ(there_and_back(*one, {}), std::vector<float>());
+  }
+}
+
 TEST(Registry, SizesAreAsDescribed) {
   const auto bytes = [](const std::string& text) { return compressor(text, kLayout)->code_bytes(); };
   EXPECT_EQ(bytes("fp16"), 18000U);

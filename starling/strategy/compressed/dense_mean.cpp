@@ -16,7 +16,7 @@ constexpr std::size_t kWeightFloats = sizeof(double) / sizeof(float);
 
 std::size_t floats_for(std::size_t bytes) { return (bytes + sizeof(float) - 1) / sizeof(float); }
 
-void fill_with_zeros(std::span<std::byte> bytes) { std::memset(bytes.data(), 0, bytes.size()); }
+void fill_with_zeros(std::span<std::byte> bytes) { std::ranges::fill(bytes, std::byte{0}); }
 
 }  // namespace
 

@@ -57,7 +57,8 @@ void DenseMean::make_room(const Round& round) {
   const std::size_t members = round.group.size();
   slot_ = floats_for(compressor(round, 0, 0)->code_bytes());
   const std::size_t message = slot_ + kWeightFloats;
-  if (result_.data.count == members * slot_) return;
+  const bool same_group = outgoing_.data.count == members * message && result_.data.count == members * slot_;
+  if (same_group && own_mean_.data.count == round.slice(0).size()) return;
   outgoing_ = self_.allocate(members * message);
   incoming_ = self_.allocate(members * message);
   result_ = self_.allocate(members * slot_);
